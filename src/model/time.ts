@@ -1,0 +1,53 @@
+/**
+ * The one door through which time enters.
+ *
+ * Invariants: `now()` is monotonic and in milliseconds; a timer of any length fires no earlier than asked (Node fires
+ * durations over 2^31-1 ms at once, so they are chunked); a timer holds the process open until it is cleared.
+ * Deliberately absent: dates as anything but text for people, and timers that do not hold the process.
+ */
+
+/** The longest delay Node honours, in milliseconds. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A pending timer. Cleared by `Clock.clearTimeout`; clearing twice is harmless. */
+export interface Timer {
+  readonly kind: 'timer';
+}
+
+/** Time as the runtime sees it. A fake one is used in tests. */
+export interface Clock {
+  /** Monotonic milliseconds since an arbitrary origin. */
+  now(): number;
+  /** Milliseconds since the Unix epoch, for records read by people. */
+  wall(): number;
+  /** Calls `fire` once, `ms` milliseconds (0 or more) from now. */
+  setTimeout(fire: () => void, ms: number): Timer;
+  clearTimeout(timer: Timer): void;
+}
+
+class ChunkedTimer implements Timer {
+  readonly kind = 'timer';
+  #handle: NodeJS.Timeout;
+  constructor(fire: () => void, ms: number) {
+    this.#handle = this.#arm(fire, ms);
+  }
+  #arm(fire: () => void, ms: number): NodeJS.Timeout {
+    if (ms <= MAX_TIMER_MS) return setTimeout(fire, ms);
+    return setTimeout(() => {
+      this.#handle = this.#arm(fire, ms - MAX_TIMER_MS);
+    }, MAX_TIMER_MS);
+  }
+  clear(): void {
+    clearTimeout(this.#handle);
+  }
+}
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  setTimeout: (fire, ms) => new ChunkedTimer(fire, ms),
+  clearTimeout: (timer) => {
+    if (timer instanceof ChunkedTimer) timer.clear();
+  },
+};
