@@ -1,0 +1,270 @@
+/**
+ * The fault matrix as a table: one call of one misbehaving tool per row, and what must be told of it.
+ *
+ * Invariant: a row names the one status and code it must end with, and what becomes of the isolate; `any` stands only
+ * where the platform decides. Deliberately absent: faults that need several calls (`fault-sequences.test.ts`).
+ */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Fate, fixture, sharedWords, untilChanged, type Work } from '../support/fault-adapter.ts';
+
+/** What a row sets up besides the tool. */
+export interface Scene {
+  readonly input?: unknown;
+  readonly transfer?: readonly ArrayBuffer[];
+  readonly signal?: AbortSignal;
+  /** Runs beside the call. */
+  play?(): Promise<void>;
+  /** Undoes what would hold the process, after the close. */
+  undo?(): void;
+}
+
+export interface FaultCase {
+  /** A present-tense claim about the tool. */
+  readonly name: string;
+  readonly file: string;
+  readonly exportName: string;
+  readonly scene?: () => Scene;
+  readonly limits?: Pick<Work, 'runTimeoutMs' | 'graceMs'> & { readonly killMs?: number };
+  readonly status: string;
+  readonly code: string | null;
+  readonly fate: Fate | 'any';
+  readonly value?: unknown;
+  /** A finding that must be told. */
+  readonly finding?: string;
+}
+
+const SHORT = { runTimeoutMs: 150, graceMs: 80 };
+
+/** Cancels once the tool has said that it runs. */
+function cancelWhenRunning(input: Record<string, unknown> = {}): Scene {
+  const words = sharedWords();
+  const controller = new AbortController();
+  return {
+    input: { ...input, words },
+    signal: controller.signal,
+    async play() {
+      await untilChanged(words, 0);
+      controller.abort(new Error('enough'));
+    },
+  };
+}
+
+/** Blocks this process's loop from before the tool's end until well past its deadline. */
+function blockedHost(): Scene {
+  const words = sharedWords();
+  return {
+    input: { words },
+    async play() {
+      await untilChanged(words, 0);
+      Atomics.wait(words, 1, 0);
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+    },
+  };
+}
+
+function fifo(): Scene {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-fifo-'));
+  const path = join(folder, 'fifo');
+  execFileSync('mkfifo', [path]);
+  return {
+    input: { path },
+    undo() {
+      closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function bigBuffer(): Scene {
+  const buffer = new ArrayBuffer(64 * 1024 * 1024);
+  return { input: buffer, transfer: [buffer] };
+}
+
+const words = (): Scene => ({ input: { words: sharedWords() } });
+
+type Rest = Omit<FaultCase, 'name' | 'file' | 'exportName'>;
+const row = (name: string, file: string, exportName: string, rest: Rest): FaultCase => ({
+  name,
+  file,
+  exportName,
+  ...rest,
+});
+const TOOL_ERROR = { status: 'failed', code: 'TOOL_ERROR', fate: 'kept' } as const;
+const NOT_CLONEABLE = { status: 'failed', code: 'NOT_CLONEABLE', fate: 'kept' } as const;
+const TOOL_LOAD = { status: 'failed', code: 'TOOL_LOAD', fate: 'kept' } as const;
+const EXITED = { status: 'failed', code: 'ISOLATE_EXITED', fate: 'condemned' } as const;
+const UNCAUGHT = { status: 'failed', code: 'UNCAUGHT', fate: 'condemned' } as const;
+const KILLED = { status: 'timed-out', code: 'RUN_TIMEOUT', fate: 'condemned', limits: SHORT } as const;
+const CANCELLED = { status: 'cancelled', code: 'CANCELLED', fate: 'condemned', limits: { graceMs: 80 } } as const;
+const GOOD = { status: 'succeeded', code: null, fate: 'kept' } as const;
+const SPOILED = { status: 'succeeded', code: null, fate: 'condemned' } as const;
+const HONEST = { value: 'honest' } as const;
+
+export const FAULT_CASES: readonly FaultCase[] = [
+  row('throws an error', 'throw.mjs', 'throwError', TOOL_ERROR),
+  row('throws null', 'throw.mjs', 'throwNull', TOOL_ERROR),
+  row('throws undefined', 'throw.mjs', 'throwUndefined', TOOL_ERROR),
+  row('throws 0', 'throw.mjs', 'throwZero', TOOL_ERROR),
+  row('throws an empty string', 'throw.mjs', 'throwEmptyString', TOOL_ERROR),
+  row('throws a symbol', 'throw.mjs', 'throwSymbol', TOOL_ERROR),
+  row('throws a function', 'throw.mjs', 'throwFunction', TOOL_ERROR),
+  row('throws an error that holds itself', 'throw.mjs', 'throwCircular', TOOL_ERROR),
+  row('throws an error that holds a function', 'throw.mjs', 'throwErrorHoldingFunction', TOOL_ERROR),
+  row('throws an error whose getters throw', 'throw.mjs', 'throwHostileGetters', TOOL_ERROR),
+  row('throws a proxy that refuses everything', 'throw.mjs', 'throwHostileProxy', TOOL_ERROR),
+  row('rejects with null', 'throw.mjs', 'rejectNull', TOOL_ERROR),
+  row('throws an abort error that nobody asked for', 'throw.mjs', 'throwForeignAbort', TOOL_ERROR),
+
+  row('answers a function', 'answer.mjs', 'answerFunction', NOT_CLONEABLE),
+  row('answers an object that holds a function', 'answer.mjs', 'answerDeepFunction', NOT_CLONEABLE),
+  row('answers a symbol', 'answer.mjs', 'answerSymbol', NOT_CLONEABLE),
+  row('answers a WeakMap', 'answer.mjs', 'answerWeakMap', NOT_CLONEABLE),
+  row('answers an object whose getter throws', 'answer.mjs', 'answerThrowingGetter', NOT_CLONEABLE),
+  row('answers an object that holds itself', 'answer.mjs', 'answerCircular', GOOD),
+  row('answers null', 'answer.mjs', 'answerNull', { ...GOOD, value: null }),
+  row('answers undefined', 'echo.mjs', 'nothing', { ...GOOD, value: undefined }),
+  row('is a plain function that returns a promise', 'echo.mjs', 'promised', { ...GOOD, value: 'kept' }),
+  row('takes a transferred buffer of 64 MB', 'echo.mjs', 'sizeOf', { ...GOOD, scene: bigBuffer, value: 64 * 1024 * 1024 }),
+  row('answers while the host is blocked past the deadline', 'answer.mjs', 'answerWhileNobodyLooks', {
+    ...GOOD,
+    scene: blockedHost,
+    limits: { runTimeoutMs: 250 },
+    value: 'in time',
+  }),
+
+  row('exits with 0', 'exit.mjs', 'exitZero', EXITED),
+  row('exits with 3', 'exit.mjs', 'exitThree', EXITED),
+  row('exits again in an exit handler', 'exit.mjs', 'exitInExitHandler', EXITED),
+  row('leaves an exit handler that exits', 'exit.mjs', 'leaveExitHandler', {
+    ...SPOILED,
+    value: 'done',
+    finding: 'process-listener',
+  }),
+  row('throws where nothing catches', 'exit.mjs', 'throwLater', UNCAUGHT),
+  row('throws null where nothing catches', 'exit.mjs', 'throwNullLater', UNCAUGHT),
+  row('leaves a rejection unheard', 'exit.mjs', 'rejectUnheard', UNCAUGHT),
+  row('removes all listeners, then throws uncaught', 'exit.mjs', 'removeListenersThenThrow', UNCAUGHT),
+  row('exhausts its heap', 'exit.mjs', 'exhaustHeap', { status: 'failed', code: 'OUT_OF_MEMORY', fate: 'condemned' }),
+
+  row('loops for ever', 'hang.mjs', 'loopForever', KILLED),
+  row('loops for ever and is cancelled', 'hang.mjs', 'loopForever', { ...CANCELLED, scene: cancelWhenRunning }),
+  row('waits for ever in Atomics.wait', 'hang.mjs', 'waitForever', KILLED),
+  row('spins in microtasks for ever', 'hang.mjs', 'spinMicrotasks', KILLED),
+  row('never settles', 'hang.mjs', 'neverSettle', KILLED),
+  row('never settles and is cancelled', 'hang.mjs', 'neverSettle', { ...CANCELLED, scene: cancelWhenRunning }),
+  row('never settles with a ticking timer', 'hang.mjs', 'neverSettleTicking', KILLED),
+  row('backtracks in a regular expression', 'hang.mjs', 'backtrack', KILLED),
+  row('blocks in execFileSync', 'hang.mjs', 'sleepBlocking', {
+    ...KILLED,
+    scene: () => ({ input: { seconds: 1 } }),
+  }),
+  row('blocks in native code and is cancelled', 'hang.mjs', 'hashBlocking', {
+    ...CANCELLED,
+    fate: 'any',
+    limits: { graceMs: 80, killMs: 300 },
+    scene: () => cancelWhenRunning({ iterations: 1_500_000 }),
+  }),
+  row('blocks in a read of a FIFO', 'hang.mjs', 'readFifo', {
+    ...KILLED,
+    scene: fifo,
+    fate: 'abandoned',
+    limits: { ...SHORT, killMs: 300 },
+  }),
+  row('stops within its grace', 'hang.mjs', 'obey', { ...KILLED, fate: 'kept', limits: { runTimeoutMs: 100 } }),
+  row('stops within its grace when cancelled', 'hang.mjs', 'obey', {
+    ...CANCELLED,
+    fate: 'kept',
+    limits: { graceMs: 5_000 },
+    scene: cancelWhenRunning,
+  }),
+  row('asks in a busy loop whether to stop', 'hang.mjs', 'obeyInLoop', {
+    ...KILLED,
+    fate: 'kept',
+    limits: { runTimeoutMs: 100, graceMs: 5_000 },
+  }),
+  row('answers within the grace', 'hang.mjs', 'answerWhenStopped', {
+    ...GOOD,
+    limits: { runTimeoutMs: 100, graceMs: 5_000 },
+    value: 'all the same',
+  }),
+  row('fails by itself within the grace', 'hang.mjs', 'failWhenStopped', {
+    ...TOOL_ERROR,
+    limits: { runTimeoutMs: 100, graceMs: 5_000 },
+  }),
+
+  row('never finishes loading', 'load/never-loads.mjs', 'default', KILLED),
+  row('loops while loading', 'load/loops-at-load.mjs', 'default', KILLED),
+  row('throws while loading', 'load/throws-at-load.mjs', 'default', TOOL_LOAD),
+  row('exits while loading', 'load/exits-at-load.mjs', 'default', EXITED),
+  row('has a syntax error', 'load/syntax-error.mjs', 'default', TOOL_LOAD),
+  row('does not exist', 'load/nowhere.mjs', 'default', TOOL_LOAD),
+  row('lacks the export', 'load/lacks-export.mjs', 'default', TOOL_LOAD),
+  row('exports something that is no function', 'load/lacks-export.mjs', 'something', TOOL_LOAD),
+  row('sets up a timer while loading', 'load/leaves-interval-at-load.mjs', 'default', GOOD),
+
+  row('leaves an interval', 'leak.mjs', 'leaveInterval', { ...SPOILED, scene: words, finding: 'residual-handle' }),
+  row('leaves a timer that will throw', 'leak.mjs', 'leaveThrowingTimer', { ...SPOILED, finding: 'residual-handle' }),
+  row('leaves a server', 'leak.mjs', 'leaveServer', { ...SPOILED, finding: 'residual-handle' }),
+  row("leaves an unref'ed server", 'leak.mjs', 'leaveHiddenServer', { ...SPOILED, finding: 'residual-handle' }),
+  row('leaves a nested thread', 'leak.mjs', 'leaveThread', { ...SPOILED, finding: 'nested-thread' }),
+  row('leaves a child process', 'leak.mjs', 'leaveChild', { ...SPOILED, finding: 'child-process' }),
+  row('leaves a global', 'leak.mjs', 'leaveGlobal', { ...SPOILED, finding: 'global-added' }),
+  row('leaves a symbol on the global', 'leak.mjs', 'leaveSymbolGlobal', { ...GOOD, finding: 'global-symbol-added' }),
+  row('pollutes Object.prototype', 'leak.mjs', 'pollutePrototype', { ...SPOILED, finding: 'intrinsic-changed' }),
+  row('replaces an intrinsic', 'leak.mjs', 'replaceIntrinsic', { ...SPOILED, finding: 'intrinsic-changed' }),
+  row('leaves a listener on process', 'leak.mjs', 'leaveProcessListener', { ...SPOILED, finding: 'process-listener' }),
+  row('changes the environment', 'leak.mjs', 'changeEnv', { ...GOOD, finding: 'env-changed' }),
+  row('leaves microtasks that end', 'leak.mjs', 'leaveManyMicrotasks', { ...GOOD, value: 'done' }),
+  row('breaks its own reset', 'hooks.mjs', 'default', {
+    ...SPOILED,
+    scene: () => ({ input: { broken: 'reset' } }),
+    finding: 'reset-failed',
+  }),
+  row('hangs in its reset', 'hooks.mjs', 'default', {
+    ...SPOILED,
+    scene: () => ({ input: { broken: 'reset-hangs' } }),
+    finding: 'reset-failed',
+  }),
+  row('fails its health check', 'hooks.mjs', 'default', {
+    ...SPOILED,
+    scene: () => ({ input: { broken: 'health' } }),
+    finding: 'health-failed',
+  }),
+
+  row('posts forged answers to parentPort', 'tamper.mjs', 'postToParentPort', { ...GOOD, ...HONEST, fate: 'any' }),
+  row('posts forged answers to the ports it finds', 'tamper.mjs', 'postToHandles', {
+    ...SPOILED,
+    ...HONEST,
+    finding: 'nonce-violation',
+  }),
+  row('closes the ports it finds', 'tamper.mjs', 'closeHandles', { ...EXITED, status: 'any', code: 'any' }),
+  row('patches postMessage to forge its answer', 'tamper.mjs', 'patchPostMessage', { ...SPOILED, ...HONEST }),
+  row('silences postMessage and emit', 'tamper.mjs', 'silencePostMessage', { ...SPOILED, ...HONEST }),
+  row('removes all listeners from process', 'tamper.mjs', 'removeProcessListeners', { ...GOOD, ...HONEST, fate: 'any' }),
+  row('breaks the intrinsics', 'tamper.mjs', 'breakIntrinsics', { ...SPOILED, ...HONEST }),
+  row('breaks Promise.prototype.then', 'tamper.mjs', 'breakPromises', { ...SPOILED, ...HONEST }),
+  row('answers a thenable that settles twice', 'tamper.mjs', 'thenableTwice', { ...GOOD, ...HONEST }),
+  row('floods its progress', 'tamper.mjs', 'floodProgress', { ...GOOD, ...HONEST }),
+  row('floods its logger', 'tamper.mjs', 'floodLogger', { ...GOOD, ...HONEST }),
+  row('floods its output and returns', 'exit.mjs', 'floodThenReturn', {
+    ...GOOD,
+    scene: () => ({ input: { lines: 20_000 } }),
+  }),
+  row('floods its output and throws', 'exit.mjs', 'floodThenThrow', {
+    ...TOOL_ERROR,
+    scene: () => ({ input: { lines: 20_000 } }),
+  }),
+  row('floods its output and exits', 'exit.mjs', 'floodThenExit', {
+    ...EXITED,
+    scene: () => ({ input: { lines: 20_000 } }),
+  }),
+  row('floods its output and hangs', 'exit.mjs', 'floodThenHang', {
+    ...KILLED,
+    limits: { runTimeoutMs: 1_000, graceMs: 80 },
+    scene: () => ({ input: { lines: 20_000 } }),
+  }),
+];

@@ -1,0 +1,71 @@
+/**
+ * Every row of the fault matrix on one isolate with one spare: the truth, within the bound, and nothing left.
+ *
+ * Invariant: one supervisor per row, so that no row can hide behind another. Another pool takes part by its adapter.
+ * Deliberately absent: faults that need several calls (`fault-sequences.test.ts`).
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FaultPoolOptions, fixture } from '../support/fault-adapter.ts';
+import { type HostWatch, watchHost } from '../support/fault-watch.ts';
+import { FAULT_CASES } from './fault-cases.ts';
+import { leasehold } from './leasehold-adapter.ts';
+
+const OPTIONS: FaultPoolOptions = {
+  isolates: 1,
+  standby: 1,
+  graceMs: 100,
+  killMs: 3_000,
+  runTimeoutMs: 30_000,
+  maxOldGenerationSizeMb: 64,
+};
+/** What a busy machine may add to a bound. Milliseconds. */
+const SLACK_MS = 1_500;
+const CLOSE_MS = 10_000;
+
+let watch: HostWatch;
+beforeEach(() => {
+  watch = watchHost();
+});
+afterEach(() => watch.stop());
+
+describe.each([leasehold])('$name, given a tool that', (adapter) => {
+  it.each(FAULT_CASES)('$name', async (row) => {
+    const { killMs = OPTIONS.killMs, ...limits } = row.limits ?? {};
+    const pool = await adapter.open({ ...OPTIONS, killMs });
+    const scene = row.scene?.() ?? {};
+    const running = pool.run({
+      module: fixture(row.file),
+      exportName: row.exportName,
+      ...limits,
+      ...('input' in scene && { input: scene.input }),
+      ...(scene.transfer && { transfer: scene.transfer }),
+      ...(scene.signal && { signal: scene.signal }),
+    });
+    const [settled] = await Promise.all([running, scene.play?.()]);
+    const neighbours = [];
+    for (const input of ['first', 'second']) {
+      neighbours.push(await pool.run({ module: fixture('echo.mjs'), exportName: 'default', input }));
+    }
+    const report = await pool.close(CLOSE_MS);
+    scene.undo?.();
+
+    const told = JSON.stringify({ ...settled, value: undefined, stdout: undefined });
+    if (row.status !== 'any') expect({ status: settled.status, code: settled.code }, told).toEqual({ status: row.status, code: row.code });
+    if (row.fate !== 'any') expect(settled.fate, told).toBe(row.fate);
+    if ('value' in row) expect(settled.value).toBe(row.value);
+    if (row.finding !== undefined) expect(settled.findings).toContain(row.finding);
+    if (settled.stoppedForMs !== null) expect(settled.stoppedForMs).toBeLessThan(settled.boundMs + SLACK_MS);
+    for (const transferred of scene.transfer ?? []) expect(transferred.byteLength).toBe(0);
+
+    expect(neighbours.map(({ status, value }) => ({ status, value }))).toEqual([
+      { status: 'succeeded', value: { echo: 'first', threadId: expect.any(Number) } },
+      { status: 'succeeded', value: { echo: 'second', threadId: expect.any(Number) } },
+    ]);
+    const shared = neighbours.some((neighbour) => neighbour.isolate === settled.isolate);
+    if (row.fate !== 'any') expect(shared).toBe(row.fate === 'kept');
+
+    expect(report.abandoned).toBe(row.fate === 'abandoned' ? 1 : row.fate === 'any' ? expect.any(Number) : 0);
+    expect(await watch.untilQuiet()).toEqual([]);
+    expect(watch.uncaught).toEqual([]);
+  });
+});

@@ -1,0 +1,68 @@
+/**
+ * Leasehold as the fault suite sees it.
+ *
+ * Invariant: what is told of a call comes from its own result. Deliberately absent: expectations.
+ */
+import { createSupervisor, defineTool, type RunResult } from 'leasehold';
+import { z } from 'zod';
+import type { Fate, FaultAdapter, Settled, Work } from '../support/fault-adapter.ts';
+
+function fateOf(result: RunResult<unknown>): Fate {
+  const lease = result.lease;
+  if (lease === null || lease.isolate === null) return 'untouched';
+  if (lease.end === 'completed') return 'kept';
+  return lease.findings.some((finding) => finding.kind === 'abandoned') ? 'abandoned' : 'condemned';
+}
+
+function describe(result: RunResult<unknown>): Settled {
+  const stop = result.cause ?? result.also[0] ?? null;
+  return {
+    status: result.status,
+    code: result.error === null ? null : result.error.code.replace('ERR_LEASEHOLD_', ''),
+    value: result.value,
+    message: result.error?.message ?? '',
+    boundMs: result.timing.boundMs,
+    stoppedForMs: stop === null ? null : result.timing.totalMs - stop.atMs,
+    fate: fateOf(result),
+    isolate: result.lease?.isolate?.id ?? null,
+    findings: result.lease?.findings.map((finding) => finding.kind) ?? [],
+    stdout: result.output.stdout,
+  };
+}
+
+export const leasehold: FaultAdapter = {
+  name: 'leasehold',
+  async open(options) {
+    const supervisor = createSupervisor({
+      isolates: options.isolates,
+      standby: options.standby,
+      defaults: { graceMs: options.graceMs, killMs: options.killMs, runTimeoutMs: options.runTimeoutMs },
+      resourceLimits: { maxOldGenerationSizeMb: options.maxOldGenerationSizeMb },
+    });
+    await supervisor.untilReady();
+    return {
+      async run(work: Work) {
+        const tool = defineTool({
+          name: 'fault',
+          module: work.module,
+          exportName: work.exportName,
+          input: z.unknown(),
+          effects: 'none',
+        });
+        const { signal, transfer, runTimeoutMs, graceMs } = work;
+        return describe(
+          await supervisor.runTool(tool, work.input, {
+            ...(signal && { signal }),
+            ...(transfer && { transfer: [...transfer] }),
+            ...(runTimeoutMs !== undefined && { runTimeoutMs }),
+            ...(graceMs !== undefined && { graceMs }),
+          }),
+        );
+      },
+      async close(withinMs) {
+        const report = await supervisor.close({ withinMs });
+        return { abandoned: report.abandoned.length };
+      },
+    };
+  },
+};
