@@ -16,7 +16,7 @@ export const WORD = {
   STARTED: 0,
   /** Sequence number of the lease that was told to stop; 0 for none. */
   STOP: 1,
-  /** Bytes of output, progress and log lines posted and not yet read by the host. */
+  /** Bytes of output, progress and log lines posted and not yet read by the host: the sum of their `credit`. */
   CREDIT: 2,
 } as const;
 export const WORDS = 4;
@@ -125,6 +125,8 @@ export interface OutputMessage {
   readonly stream: 'stdout' | 'stderr';
   readonly bytes: Uint8Array;
   readonly omittedBytes: number;
+  /** What this message took of the window; the host subtracts it from the CREDIT word when it reads the message. */
+  readonly credit: number;
 }
 export interface ProgressMessage {
   readonly t: 'progress';
@@ -132,6 +134,7 @@ export interface ProgressMessage {
   readonly seq: number;
   readonly value: number | null;
   readonly note?: string;
+  readonly credit: number;
 }
 export interface LogMessage {
   readonly t: 'log';
@@ -143,6 +146,7 @@ export interface LogMessage {
   readonly fields: string | null;
   /** Lines dropped just before this one. */
   readonly dropped: number;
+  readonly credit: number;
 }
 /** Isolate to host: an error that nothing caught. The isolate is unfit; `seq` is 0 between leases. */
 export interface FatalMessage {
