@@ -114,10 +114,11 @@ function refuse(node: AnyStateNode, feature: string): never {
 /** Refuses all that may hang on a state beside its transitions. */
 function refuseAround(node: AnyStateNode, type: AnyStateNode['type']): void {
   if (node.type !== type) refuse(node, `a ${node.type} state here`);
+  // First of all, since XState turns it into entry and exit actions.
+  if (node.after.length > 0) refuse(node, 'after');
+  if (node.invoke.length > 0) refuse(node, 'invoke');
   if (node.entry.length > 0) refuse(node, 'an entry action');
   if (node.exit.length > 0) refuse(node, 'an exit action');
-  if (node.invoke.length > 0) refuse(node, 'invoke');
-  if (node.after.length > 0) refuse(node, 'after');
   if ((node.always ?? []).length > 0) refuse(node, 'always');
   if (node.tags.length > 0) refuse(node, 'a tag');
   if (node.output !== undefined) refuse(node, 'an output');
