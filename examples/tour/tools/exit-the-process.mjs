@@ -1,0 +1,3 @@
+export default function exitTheProcess() {
+  process.exit(3);
+}

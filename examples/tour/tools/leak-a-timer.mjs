@@ -1,0 +1,4 @@
+export default function leakATimer() {
+  setInterval(() => {}, 5);
+  return 'done';
+}

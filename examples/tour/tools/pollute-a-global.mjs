@@ -1,0 +1,4 @@
+export default function polluteAGlobal() {
+  globalThis.leftBehind = 'for the next one';
+  return 'done';
+}

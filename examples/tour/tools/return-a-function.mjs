@@ -1,0 +1,3 @@
+export default function returnAFunction() {
+  return { answer: () => 42 };
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+/**
+ * The binary `leasehold`.
+ *
+ * Invariant: sets the exit code and lets the process end by itself; it is killed only when a thread that sits in a
+ * system call would hold it for ever, after everything was printed.
+ * Deliberately absent: any work; that is `run-module.ts`.
+ */
+import { createRequire } from 'node:module';
+import { parseCommandLine } from './arguments.ts';
+import { runModule } from './run-module.ts';
+import { EXIT_USAGE, USAGE } from './usage.ts';
+
+const order = parseCommandLine(process.argv.slice(2));
+switch (order.kind) {
+  case 'help':
+    process.stdout.write(USAGE);
+    break;
+  case 'version':
+    process.stdout.write(`${createRequire(import.meta.url)('leasehold/package.json').version}\n`);
+    break;
+  case 'usage':
+    process.stderr.write(`leasehold: ${order.message}\nTry 'leasehold --help'.\n`);
+    process.exitCode = EXIT_USAGE;
+    break;
+  case 'run': {
+    const { exitCode, abandoned } = await runModule(order);
+    process.exitCode = exitCode;
+    // `process.exit` joins all threads and would wait with the blocked one.
+    if (abandoned > 0) process.kill(process.pid, 'SIGKILL');
+  }
+}

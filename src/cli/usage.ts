@@ -1,0 +1,42 @@
+/**
+ * What the binary says about itself: its usage text and its exit codes.
+ *
+ * Invariant: each status of a result has exactly one exit code, and 2 means that nothing was started.
+ * Deliberately absent: parsing (`arguments.ts`) and anything about a particular run (`report.ts`).
+ */
+import type { Status } from '../model/stop.ts';
+
+/** The exit code of a command line that cannot be understood. */
+export const EXIT_USAGE = 2;
+
+/** The exit code of each status. 75, 77, 124 and 130 are what sysexits, `timeout` and shells use for the like. */
+export const EXIT_CODES: Readonly<Record<Status, number>> = Object.freeze({
+  succeeded: 0,
+  failed: 1,
+  rejected: 75,
+  denied: 77,
+  'timed-out': 124,
+  indeterminate: 125,
+  interrupted: 129,
+  cancelled: 130,
+});
+
+export const USAGE = `leasehold run MODULE [options]
+
+Runs an exported function of MODULE (a path, a file URL or a package) under a lease in an isolate.
+
+  --export NAME             the export to run (default: default)
+  --input JSON | @FILE | -  its input: JSON text, a file that holds it, or standard input
+  --run-timeout MS          stop it when it has run this long (default: 30000)
+  --operation-timeout MS    stop it when the whole request took this long (default: none)
+  --grace MS                how long it may take to stop by itself (default: 2000)
+  --effects none|opaque     what it may do to the outside world (default: opaque)
+  --json                    print the whole result instead of the value
+  --help, --version
+
+Progress, output of the tool and a summary go to standard error; the value goes to standard output.
+Ctrl-C cancels the run, a second Ctrl-C forces its end.
+
+Exit codes: 0 succeeded, 1 failed, 2 usage, 75 rejected, 77 denied, 124 timed-out, 125 indeterminate,
+129 interrupted, 130 cancelled.
+`;

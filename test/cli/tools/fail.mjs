@@ -1,0 +1,3 @@
+export default () => {
+  throw new RangeError('out of reach');
+};

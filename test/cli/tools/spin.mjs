@@ -1,0 +1,5 @@
+// Hears nothing.
+export default (_input, ctx) => {
+  ctx.progress(0.1, 'spinning');
+  for (;;);
+};

@@ -1,0 +1,5 @@
+export default (_input, ctx) => {
+  ctx.progress(0.5, 'half way');
+  console.log('said by the tool');
+  return { told: true };
+};
