@@ -2,8 +2,8 @@
  * The one door through which time enters.
  *
  * Invariants: `now()` is monotonic and in milliseconds; a timer of any length fires no earlier than asked (Node fires
- * durations over 2^31-1 ms at once, so they are chunked); a timer holds the process open until it is cleared.
- * Deliberately absent: dates as anything but text for people, and timers that do not hold the process.
+ * durations over 2^31-1 ms at once, so they are chunked); a timer holds the process open until it is cleared, unless it
+ * says otherwise. Deliberately absent: dates as anything but text for people.
  */
 
 /** The longest delay Node honours, in milliseconds. */
@@ -20,22 +20,25 @@ export interface Clock {
   now(): number;
   /** Milliseconds since the Unix epoch, for records read by people. */
   wall(): number;
-  /** Calls `fire` once, `ms` milliseconds (0 or more) from now. */
-  setTimeout(fire: () => void, ms: number): Timer;
+  /** Calls `fire` once, `ms` milliseconds (0 or more) from now. `hold: false` lets the process end before that. */
+  setTimeout(fire: () => void, ms: number, hold?: boolean): Timer;
   clearTimeout(timer: Timer): void;
 }
 
 class ChunkedTimer implements Timer {
   readonly kind = 'timer';
   #handle: NodeJS.Timeout;
-  constructor(fire: () => void, ms: number) {
-    this.#handle = this.#arm(fire, ms);
+  constructor(fire: () => void, ms: number, hold: boolean) {
+    this.#handle = this.#arm(fire, ms, hold);
   }
-  #arm(fire: () => void, ms: number): NodeJS.Timeout {
-    if (ms <= MAX_TIMER_MS) return setTimeout(fire, ms);
-    return setTimeout(() => {
-      this.#handle = this.#arm(fire, ms - MAX_TIMER_MS);
-    }, MAX_TIMER_MS);
+  #arm(fire: () => void, ms: number, hold: boolean): NodeJS.Timeout {
+    const handle =
+      ms <= MAX_TIMER_MS
+        ? setTimeout(fire, ms)
+        : setTimeout(() => {
+            this.#handle = this.#arm(fire, ms - MAX_TIMER_MS, hold);
+          }, MAX_TIMER_MS);
+    return hold ? handle : handle.unref();
   }
   clear(): void {
     clearTimeout(this.#handle);
@@ -46,7 +49,7 @@ class ChunkedTimer implements Timer {
 export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
-  setTimeout: (fire, ms) => new ChunkedTimer(fire, ms),
+  setTimeout: (fire, ms, hold = true) => new ChunkedTimer(fire, ms, hold),
   clearTimeout: (timer) => {
     if (timer instanceof ChunkedTimer) timer.clear();
   },

@@ -1,14 +1,6 @@
 /**
- * BlobStore: bytes by digest, apart per tenant; held in memory here.
+ * BlobStore as the record's own word: what a store is stands in `model/stores.ts`, since options name it too.
  *
- * Invariants: what `get` returns has the digest asked for; a stored blob never changes.
- * Deliberately absent: a store on disk, and any way to list another tenant's blobs.
+ * Invariant: nothing is defined here. Deliberately absent: any store; the one in memory is `memory-blob-store.ts`.
  */
-
-/** Content-addressed bytes. A digest is `sha256:` and 64 hexadecimal digits. */
-export interface BlobStore {
-  /** @throws LeaseholdError `ERR_LEASEHOLD_BLOB_TOO_LARGE` when the store's limit would be passed. */
-  put(tenant: string, bytes: Uint8Array): Promise<string>;
-  /** @throws LeaseholdError `ERR_LEASEHOLD_BLOB_NOT_FOUND`. */
-  get(tenant: string, digest: string): Promise<Uint8Array>;
-}
+export type { BlobStore } from '../model/stores.ts';

@@ -1,0 +1,176 @@
+/**
+ * What callers may say to a supervisor, a scope and a request.
+ *
+ * Invariant: public, optional, in milliseconds, bytes or counts, with the default told. Deliberately absent: their
+ * checks and the frozen forms the rest of the code reads (`options.ts`), and options of later versions.
+ */
+import type { Observer, OutputPiece, Progress } from './event.ts';
+import type { FindingKind } from './result.ts';
+import type { BlobStore, EventLog } from './stores.ts';
+import type { Clock } from './time.ts';
+import type { Effects, Isolation } from './tool.ts';
+
+/** Bounds in milliseconds: finite, above 0. */
+export interface Bounds {
+  /** One attempt, from the moment the isolate starts it. Default 30 000. */
+  readonly runTimeoutMs: number;
+  /** From the call until an isolate is granted. Default 600 000. */
+  readonly queueTimeoutMs: number;
+  /** From a stop to the kill. Default 2 000. */
+  readonly graceMs: number;
+  /** From the kill to a seen exit; then the isolate is abandoned. Default 2 000. */
+  readonly killMs: number;
+  /** Boot of an isolate. Default 10 000. */
+  readonly bootMs: number;
+  /** A module's `reset`. Default 1 000. */
+  readonly resetMs: number;
+  /** A module's `healthCheck`. Default 1 000. */
+  readonly healthMs: number;
+  /** Validation of input and output by asynchronous schemas, each. Default 1 000. */
+  readonly validateMs: number;
+  /** From the grant until the isolate tells that it started. Default 1 000. */
+  readonly startMs: number;
+  /** The looks of an isolate after a lease, and the last sweep of its port. Default 500. */
+  readonly sweepMs: number;
+}
+
+/** Who may meet in one isolate: module state is shared by those who do. */
+export type Share = 'any' | 'tenant' | 'tool' | 'none';
+
+/** What is kept of a request's output. Bytes. */
+export interface OutputLimits {
+  /** Default 1 MiB: a quarter from the beginning, the rest from the end. */
+  readonly stdoutBytes: number;
+  /** Default 512 KiB. */
+  readonly stderrBytes: number;
+  /** Both together. Default 1.25 MiB. */
+  readonly combinedBytes: number;
+  /** What comes after a kill. Default 64 KiB. */
+  readonly postKillBytes: number;
+}
+
+/** Limits of one thread's memory, as Node's `resourceLimits`. */
+export interface ThreadLimits {
+  /** Default 256. */
+  readonly maxOldGenerationSizeMb: number;
+  readonly maxYoungGenerationSizeMb?: number;
+  readonly codeRangeSizeMb?: number;
+  readonly stackSizeMb?: number;
+}
+
+/** What an inspector hears of each actor; XState's `InspectionEvent`. */
+export interface InspectionRecord {
+  readonly type: string;
+  readonly rootId: string;
+}
+interface InspectionHearer {
+  next?(event: InspectionRecord): void;
+}
+/** An XState inspection observer: an object with `next`, or a function. */
+export type Inspector = InspectionHearer | Required<InspectionHearer>['next'];
+
+export interface SupervisorOptions {
+  /** Threads leased at once, 1 to 1 024. Default: the available parallelism. */
+  readonly isolates?: number;
+  /** Booted isolates kept beyond those. Default 1. */
+  readonly standby?: number;
+  /** Threads that outlived their kill, before the supervisor is degraded. Default 4. */
+  readonly maxAbandoned?: number;
+  /** Requests not yet leased; with 0 a request is accepted only when an isolate is free. Default 1 000. */
+  readonly queue?: { readonly capacity?: number };
+  readonly defaults?: Partial<Bounds>;
+  readonly resourceLimits?: Partial<ThreadLimits>;
+  /** Default `'tenant'`. */
+  readonly share?: Share;
+  /**
+   * `maxLeases`: an isolate is retired after so many; default none. `maxHeapMb`: after its heap was over this for three
+   * leases in a row; default three quarters of `maxOldGenerationSizeMb`.
+   */
+  readonly recycle?: { readonly maxLeases?: number; readonly maxHeapMb?: number };
+  /** More isolates than this dead at boot within the time degrade the supervisor. Default 5 within 10 000. */
+  readonly restart?: { readonly maxReplacements?: number; readonly withinMs?: number };
+  /** `full`: when the costly look is made. Default `'sampled'`. `condemn`: overrides by kind of finding. */
+  readonly health?: {
+    readonly condemn?: Readonly<Partial<Record<FindingKind, boolean>>>;
+    readonly full?: 'sampled' | 'every';
+  };
+  readonly output?: Partial<OutputLimits>;
+  /** Known values, and names of keys whose values are hidden; added to the built-in names. */
+  readonly redact?: { readonly values?: readonly string[]; readonly keys?: readonly string[] };
+  /** Default: in memory, of the last 1 000 attempts. */
+  readonly eventLog?: EventLog;
+  /** Default: in memory, 64 MiB. */
+  readonly blobs?: BlobStore;
+  readonly observers?: readonly Observer[];
+  /** For tests. Default: this machine's. */
+  readonly clock?: Clock;
+  readonly inspect?: Inspector;
+}
+
+/** W3C trace context. */
+export interface Trace {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
+export interface ScopeOptions {
+  /** Default `'default'`. */
+  readonly tenant?: string;
+  /** The application's name for the run. Default: one is minted. */
+  readonly run?: string;
+  /** Default `'main'`. */
+  readonly branch?: string;
+  /** From now. Default: none of its own. */
+  readonly deadlineMs?: number;
+  /** Cancels the scope. */
+  readonly signal?: AbortSignal;
+  /** Default: one is generated. */
+  readonly trace?: Trace;
+  readonly observers?: readonly Observer[];
+}
+
+/** What is about to run, redacted and detached: the application may keep or change it. */
+export interface PreparedRun {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly tenant: string;
+  readonly run: string;
+  readonly branch: string;
+  readonly effects: Effects;
+  readonly isolation: Isolation;
+  readonly limits: Readonly<Record<string, number>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Under whose name it is about to run. */
+export interface PreparedContext {
+  readonly tenant: string;
+  readonly run: string;
+  readonly branch: string;
+  readonly signal: AbortSignal;
+  readonly trace: Trace;
+}
+
+export interface RunOptions {
+  /** Cancels the request. */
+  readonly signal?: AbortSignal;
+  /** The whole request. Positive selects it; `undefined`, zero, negative and `Infinity` select none. */
+  readonly operationTimeoutMs?: number;
+  /** These three override the tool's and the supervisor's. */
+  readonly runTimeoutMs?: number;
+  readonly graceMs?: number;
+  readonly queueTimeoutMs?: number;
+  /** Called once, synchronously, when an isolate is granted and before the tool starts. A throw ends the request. */
+  readonly onPrepared?: (ctx: PreparedContext, prepared: PreparedRun) => undefined;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly onOutput?: (piece: OutputPiece) => void;
+  /** Whether a result that comes after a stop counts. Default `'keep'`. */
+  readonly lateResults?: 'keep' | 'discard';
+  /** Buffers of the input that are moved instead of cloned; they are empty here afterwards. */
+  readonly transfer?: readonly ArrayBuffer[];
+  /** Seeds the keys of intents, so that a repeated request has the same ones. */
+  readonly idempotencyKey?: string;
+  /** At most 16, of at most 256 characters each. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly observers?: readonly Observer[];
+}

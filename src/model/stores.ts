@@ -1,0 +1,78 @@
+/**
+ * The two stores an application may bring: the event log and the blobs. Their entries, their contracts.
+ *
+ * Invariants: an event log is append-only; per attempt gapless `ord`, one `dispatched` and one `settled` per intent, one
+ * `closed` per attempt, and after it only `late` and `reconciled`. A stored blob never changes.
+ * Deliberately absent: any store (`record/`), and any decision: whoever asks how an attempt ended folds its entries.
+ */
+import type { Durability } from './result.ts';
+
+export const LOG_EVENT_KINDS = [
+  'prepared',
+  'admitted',
+  'dispatched',
+  'progressed',
+  'settled',
+  'closed',
+  'late',
+  'reconciled',
+] as const;
+export type LogEventKind = (typeof LOG_EVENT_KINDS)[number];
+
+/** One entry. */
+export interface LogEvent {
+  readonly seq: number;
+  readonly tenant: string;
+  readonly run: string;
+  readonly branch: string;
+  readonly requestId: string;
+  readonly attempt: number;
+  /** Position within the attempt, from 0. */
+  readonly ord: number;
+  /** The intent's name, or `''` for the attempt itself. */
+  readonly intent: string;
+  readonly kind: LogEventKind;
+  readonly epoch: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly atWall: number;
+  /** JSON-safe, redacted, at most 4 KiB. A `closed` body has `{ status, cause, code }`, a `settled` one `{ state }`, a `dispatched` one `{ key, onAmbiguous, tool }`, a `reconciled` one `{ verdict }`. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+/** An entry before the log gave it its place. */
+export type NewLogEvent = Omit<LogEvent, 'seq' | 'ord' | 'epoch'>;
+
+/** An intent that was dispatched and has not settled. */
+export interface OpenIntent {
+  readonly tenant: string;
+  readonly run: string;
+  readonly branch: string;
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly intent: string;
+  readonly key: string;
+  readonly onAmbiguous: string;
+  readonly tool: string;
+  readonly atWall: number;
+}
+
+export interface EventLog {
+  /** What an acknowledged append survives. */
+  readonly durability: Durability;
+  /**
+   * Appends one entry. It is recorded when this returns a plain entry, or when the promise resolves.
+   * @throws (or rejects) when the entry breaks the log's order or cannot be written; then nothing was recorded.
+   */
+  append(event: NewLogEvent): LogEvent | Promise<LogEvent>;
+  /** Entries in order; `after` is a `seq`. */
+  read(filter?: { run?: string; after?: number; limit?: number }): AsyncIterable<LogEvent>;
+  openIntents(): AsyncIterable<OpenIntent>;
+  close?(): Promise<void>;
+}
+
+/** Content-addressed bytes, apart per tenant. A digest is `sha256:` and 64 hexadecimal digits. */
+export interface BlobStore {
+  /** @throws LeaseholdError `ERR_LEASEHOLD_BLOB_TOO_LARGE` when the store's limit would be passed. */
+  put(tenant: string, bytes: Uint8Array): Promise<string>;
+  /** What it resolves with has the digest asked for. @throws LeaseholdError `ERR_LEASEHOLD_BLOB_NOT_FOUND`. */
+  get(tenant: string, digest: string): Promise<Uint8Array>;
+}
