@@ -1,0 +1,25 @@
+/**
+ * Whether a request may wait for an isolate.
+ *
+ * Invariant: a supervisor that is open and has an isolate for everyone who waits refuses nobody, also with a queue of
+ * capacity 0. Deliberately absent: waiting for room (`untilCapacity`), which is the queue's.
+ */
+
+/** What `admit` looks at. */
+export interface AdmissionView {
+  /** A state of `machines/supervisor.ts`. */
+  readonly state: 'opening' | 'open' | 'degraded' | 'draining' | 'closing' | 'closed';
+  /** Requests not yet leased, without the one that asks. */
+  readonly waiting: number;
+  readonly capacity: number;
+  /** Isolates that could be leased at once. */
+  readonly idle: number;
+}
+export type Admission = 'ok' | 'QUEUE_FULL' | 'CLOSED' | 'DEGRADED';
+
+/** `'ok'`, or the suffix of the code of the refusal. */
+export function admit({ state, waiting, capacity, idle }: AdmissionView): Admission {
+  if (state === 'draining' || state === 'closing' || state === 'closed') return 'CLOSED';
+  if (state === 'degraded') return 'DEGRADED';
+  return waiting < Math.max(capacity, idle) ? 'ok' : 'QUEUE_FULL';
+}
