@@ -77,7 +77,7 @@ export function compile<Machine extends AnyStateMachine>(
     getPersistedSnapshot: (snapshot) => snapshot,
     transition(snapshot, event, scope) {
       const events = active.get(snapshot.value);
-      if (events === undefined || snapshot.status !== 'active') return snapshot;
+      if (events === undefined) return snapshot;
       const edges = events.get(event.type);
       if (edges === undefined) {
         if (event.type === 'xstate.stop') return { ...snapshot, status: 'stopped' };
