@@ -1,0 +1,85 @@
+/**
+ * The examples and the tour as a reader starts them: each ends by itself, with exit code 0, and prints what matters.
+ */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { pathsUnder, ROOT } from './support/sources.ts';
+
+const start = promisify(execFile);
+/** Rejects when the program does not end with 0. */
+async function linesOf(path: string): Promise<string[]> {
+  const { stdout, stderr } = await start(process.execPath, [join(ROOT, path)]);
+  expect(stderr).toBe('');
+  return stdout.trimEnd().split('\n');
+}
+
+describe('examples/plugin-host', () => {
+  it('answers nine visitors while one plugin hangs', async () => {
+    const lines = await linesOf('examples/plugin-host/plugin-host.mjs');
+    expect(lines[0]).toBe('/stuck -> 504 timed-out');
+    expect(lines.slice(1)).toEqual(
+      Array.from({ length: 9 }, (_, index) => `/upper?text=visitor%20${index + 1} -> 200 VISITOR ${index + 1}`),
+    );
+  });
+});
+
+describe('examples/cancellable-batch', () => {
+  it('keeps what was finished and cancels the rest, each answered once', async () => {
+    const lines = await linesOf('examples/cancellable-batch/cancellable-batch.mjs');
+    expect(lines).toHaveLength(13);
+    expect(lines[0]).toBe('range 1: succeeded (9592 primes)');
+    expect(lines[11]).toBe('range 12: cancelled (never started)');
+    const [, succeeded, cancelled] = /^(\d+) succeeded, (\d+) cancelled: 12 of 12/.exec(lines[12] ?? '') ?? [];
+    expect(Number(succeeded)).toBeGreaterThanOrEqual(4);
+    expect(Number(succeeded) + Number(cancelled)).toBe(12);
+  });
+});
+
+describe('examples/charge-once', () => {
+  it('tells a charge, a refusal and a charge nobody can know of apart', async () => {
+    expect(await linesOf('examples/charge-once/charge-once.mjs')).toEqual([
+      'order-1: succeeded; charge order-1 applied',
+      'order-2: failed; charge order-2 not-applied',
+      '  NotAppliedError: retrySafe false',
+      'order-3: indeterminate; charge order-3 dispatched',
+      '  IndeterminateError: retrySafe false',
+    ]);
+  });
+});
+
+describe('examples/tour', () => {
+  it('shows ten faults, keeps within 100 columns and ends with whole capacity', async () => {
+    const lines = await linesOf('examples/tour/tour.mjs');
+    const table = lines.slice(lines.findIndex((line) => line.startsWith('THE TOOL')) + 1);
+    const statuses = Object.fromEntries(table.slice(0, 10).map((line) => line.split(/\s{2,}/)));
+    expect(statuses).toEqual({
+      'hangs in a busy loop': 'timed-out',
+      'never resolves': 'timed-out',
+      'exits the process': 'failed',
+      'exhausts its heap': 'failed',
+      'throws null': 'failed',
+      'returns a function': 'failed',
+      'leaks a timer': 'succeeded',
+      'pollutes a global': 'succeeded',
+      'floods its output': 'succeeded',
+      'has an effect, then hangs': 'indeterminate',
+    });
+    expect(lines.at(-1)).toMatch(/^Capacity is whole again: 2 of 2 isolates at once, (\d+) of \1 digests equal, 0 abandoned\.$/);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    expect(lines.join('\n')).not.toContain('\u001b');
+  });
+});
+
+describe('examples', () => {
+  it('are all run here', () => {
+    const programs = pathsUnder('examples', /\.mjs$/).filter((path) => path.split('/')[1] === path.split('/')[2]?.replace('.mjs', ''));
+    expect(programs).toEqual([
+      'examples/cancellable-batch/cancellable-batch.mjs',
+      'examples/charge-once/charge-once.mjs',
+      'examples/plugin-host/plugin-host.mjs',
+      'examples/tour/tour.mjs',
+    ]);
+  });
+});
