@@ -1,8 +1,8 @@
 /**
- * Turns a flat chart into actor logic for `createActor`: a table of states and events, read once from XState's own parse.
+ * Turns a flat chart into actor logic for `createActor`: a table of states and events, read from XState's own parse.
  *
- * Invariants: it behaves as the interpreted machine does, except that nothing throws: a guard or assign that throws, and an
- * event without a transition, are told to `onViolation` and leave the very same snapshot.
+ * Invariants: it behaves as the interpreted machine does, except that nothing throws: a guard or assign that throws,
+ * and an event without a transition, are told to `onViolation` and leave the very same snapshot.
  * Deliberately absent: every feature the charts do not need. One that is met is refused at load, never approximated.
  */
 import type { AnyStateMachine, AnyStateNode, ContextFrom, EventFromLogic, StateValueFrom } from 'xstate';
@@ -26,8 +26,8 @@ interface Edge<Context, Event> {
 type Edges<Context, Event> = ReadonlyMap<string, readonly Edge<Context, Event>[]>;
 
 /**
- * Compiles a machine with flat states whose transitions have at most one target, named guards and named `assign` actions.
- * The logic shares nothing with that of another call, so each supervisor compiles its own and counts its own violations.
+ * Compiles a machine with flat states whose transitions have at most one target, named guards, named `assign` actions.
+ * The logic shares nothing with that of another call: each supervisor compiles its own and counts its own violations.
  *
  * @throws TypeError naming the place of the first feature it does not support.
  */

@@ -1,5 +1,5 @@
 /**
- * The lease: the exclusive, bounded right of an attempt to an isolate. Its context counts, and keeps what ended the isolate.
+ * The lease: the exclusive, bounded right of an attempt to an isolate. Its context counts, and keeps the isolate's end.
  *
  * | State       | Means                                              | Leaves by |
  * | ----------- | -------------------------------------------------- | --------- |
@@ -12,7 +12,7 @@
  * | quarantined | final: the isolate is condemned and replaced       | – |
  *
  * Invariant: a lease whose isolate exited or was abandoned after STARTED never ends `completed`.
- * Deliberately absent: an event for issuing a kill (its proof is EXITED or ABANDONED), time, effects, and what a stop means.
+ * Deliberately absent: an event for issuing a kill (its proof is EXITED or ABANDONED), time, effects, what a stop means.
  */
 import { assign, setup } from 'xstate';
 import type { Chart } from './chart.ts';
