@@ -9,7 +9,15 @@ import { arch, availableParallelism, cpus, platform } from 'node:os';
 import { parseArgs } from 'node:util';
 import { printQuestion, verdicts } from './support/table.mjs';
 
-const NAMES = ['round-trip', 'saturated-throughput', 'capacity-after-a-hang', 'payload', 'host-cost', 'deep-queue', 'looks'];
+const NAMES = [
+  'round-trip',
+  'saturated-throughput',
+  'capacity-after-a-hang',
+  'payload',
+  'host-cost',
+  'deep-queue',
+  'looks',
+];
 const { values, positionals } = parseArgs({ options: { smoke: { type: 'boolean' } }, allowPositionals: true });
 const smoke = values.smoke ?? false;
 const unknown = positionals.filter((name) => !NAMES.includes(name));
@@ -26,7 +34,11 @@ const machine = {
   ),
 };
 console.log(`Node ${machine.node}, ${machine.platform}, ${machine.cpus} x ${machine.cpu}`);
-console.log(Object.entries(machine.versions).map((pair) => pair.join(' ')).join(', '));
+console.log(
+  Object.entries(machine.versions)
+    .map((pair) => pair.join(' '))
+    .join(', '),
+);
 
 const answers = [];
 for (const name of positionals.length > 0 ? positionals : NAMES) {

@@ -66,7 +66,9 @@ describe('examples/tour', () => {
       'floods its output': 'succeeded',
       'has an effect, then hangs': 'indeterminate',
     });
-    expect(lines.at(-1)).toMatch(/^Capacity is whole again: 2 of 2 isolates at once, (\d+) of \1 digests equal, 0 abandoned\.$/);
+    expect(lines.at(-1)).toMatch(
+      /^Capacity is whole again: 2 of 2 isolates at once, (\d+) of \1 digests equal, 0 abandoned\.$/,
+    );
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
     expect(lines.join('\n')).not.toContain('\u001b');
   });
@@ -74,7 +76,9 @@ describe('examples/tour', () => {
 
 describe('examples', () => {
   it('are all run here', () => {
-    const programs = pathsUnder('examples', /\.mjs$/).filter((path) => path.split('/')[1] === path.split('/')[2]?.replace('.mjs', ''));
+    const programs = pathsUnder('examples', /\.mjs$/).filter(
+      (path) => path.split('/')[1] === path.split('/')[2]?.replace('.mjs', ''),
+    );
     expect(programs).toEqual([
       'examples/cancellable-batch/cancellable-batch.mjs',
       'examples/charge-once/charge-once.mjs',

@@ -9,11 +9,11 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { DEFAULTS } from '../src/model/options.ts';
-import { LEASE_STATES, STATUSES, STOP_KINDS } from '../src/model/stop.ts';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXIT_CODES } from '../src/cli/usage.ts';
+import { DEFAULTS } from '../src/model/options.ts';
+import { LEASE_STATES, STATUSES, STOP_KINDS } from '../src/model/stop.ts';
 import { nodesOf, parse, pathsUnder, ROOT } from './support/sources.ts';
 
 const { text } = parse('README.md');
@@ -134,7 +134,9 @@ describe('README', () => {
   });
 
   it('links to headings that exist', () => {
-    const headings = [...text.matchAll(/^##+ (.*)$/gm)].map(([, words = '']) => words.toLowerCase().replaceAll(' ', '-'));
+    const headings = [...text.matchAll(/^##+ (.*)$/gm)].map(([, words = '']) =>
+      words.toLowerCase().replaceAll(' ', '-'),
+    );
     const anchors = [...text.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor = '']) => anchor);
     expect(anchors.filter((anchor) => !headings.includes(anchor))).toEqual([]);
   });

@@ -95,7 +95,11 @@ export function poolifier({ threads }) {
 
 /** Knows neither signals nor transfer lists. */
 export function jestWorker({ threads }) {
-  const options = { enableWorkerThreads: true, numWorkers: threads, exposedMethods: ['add', 'empty', 'measureBytes', 'spin'] };
+  const options = {
+    enableWorkerThreads: true,
+    numWorkers: threads,
+    exposedMethods: ['add', 'empty', 'measureBytes', 'spin'],
+  };
   const pool = new JestWorker(filename, options);
   return {
     run: (task, argument) => pool[task](argument),

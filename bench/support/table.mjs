@@ -9,7 +9,9 @@ export function printQuestion(question, variants) {
     for (const [name, raw] of Object.entries(figures)) {
       const ratio = reference ? `${(median(raw) / median(reference)).toFixed(2)} x` : '';
       const range = `${short(Math.min(...raw))} to ${short(Math.max(...raw))}`;
-      console.log(`    ${name.padEnd(26)} ${short(median(raw)).padStart(10)}   ${range.padEnd(24)} ${ratio.padStart(8)}`);
+      console.log(
+        `    ${name.padEnd(26)} ${short(median(raw)).padStart(10)}   ${range.padEnd(24)} ${ratio.padStart(8)}`,
+      );
     }
   }
   for (const line of verdicts(question, variants)) console.log(`  ${line}`);

@@ -1,3 +1,4 @@
+// Charges an order through one declared effect.
 import { NotAppliedError } from 'leasehold/worker';
 
 export default async function charge({ url, order }, ctx) {

@@ -25,7 +25,7 @@ const plugins = new Map(['upper', 'stuck'].map((name) => [`/${name}`, plugin(nam
 const supervisor = createSupervisor({ isolates: 2, queue: { capacity: 100 } });
 await supervisor.untilReady();
 
-const server = createServer(async (request, response) => {
+async function answer(request, response) {
   const url = new URL(request.url, 'http://localhost');
   const tool = plugins.get(url.pathname);
   if (!tool) return response.writeHead(404).end('no such plugin\n');
@@ -34,8 +34,11 @@ const server = createServer(async (request, response) => {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const result = await supervisor.runTool(tool, { text: url.searchParams.get('text') ?? '' }, { signal: gone.signal });
-  response.writeHead(HTTP_STATUS[result.status] ?? 500).end(`${result.value ?? result.status}\n`);
-});
+  return response.writeHead(HTTP_STATUS[result.status] ?? 500).end(`${result.value ?? result.status}\n`);
+}
+
+// `runTool` resolves for every way a request can end, so `answer` does not reject.
+const server = createServer((request, response) => void answer(request, response));
 await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
 const base = `http://127.0.0.1:${server.address().port}`;
 

@@ -104,7 +104,7 @@ function fate({ lease }) {
 function projectFiles() {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const sources = ['machines', 'src', 'workers', 'examples'].flatMap((folder) =>
-    readdirSync(`${root}${folder}`, { recursive: true })
+    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(ts|mjs)$/.test(name))
       .map((name) => `${root}${folder}/${name}`),
   );

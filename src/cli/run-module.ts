@@ -11,8 +11,8 @@ import { basename, extname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import type { RunScope, Supervisor, Tool } from '../index.ts';
 import { createSupervisor, defineTool } from '../index.ts';
-import type { RunResult, RunScope, Supervisor, Tool } from '../index.ts';
 import type { RunOrder } from './arguments.ts';
 import { Report } from './report.ts';
 import { EXIT_CODES, EXIT_USAGE } from './usage.ts';
@@ -40,7 +40,7 @@ export async function runModule(order: RunOrder): Promise<{ exitCode: number; ab
       onOutput: ({ text: words }) => report.output(words),
     });
     report.summary(result);
-    await print(order.json ? resultText(result) : valueOf(result));
+    await print(order.json ? resultText(result) : valueText(result.value));
     const { abandoned } = await supervisor.close();
     if (abandoned.length > 0) report.line('leasehold: the tool is stuck in a system call; ending the process');
     return { exitCode: EXIT_CODES[result.status], abandoned: abandoned.length };
@@ -105,10 +105,6 @@ function followSignals(supervisor: Supervisor, scope: RunScope, report: Report):
     process.off('SIGTERM', onEnd);
     process.off('SIGHUP', onEnd);
   };
-}
-
-function valueOf(result: RunResult): string {
-  return result.ok ? valueText(result.value) : '';
 }
 
 /** Waits until a pipe has taken the text. A reader that went away early is no error of the run. */

@@ -30,6 +30,7 @@ function nearest(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (value instanceof Map || value instanceof Set) return [...value];
   if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
-  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+  if (ArrayBuffer.isView(value))
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   return value;
 }

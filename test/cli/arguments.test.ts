@@ -73,9 +73,12 @@ describe('parseCommandLine', () => {
 
   it('for any list of words yields an order and throws nothing', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.string(), fc.constantFrom('run', '--input', '--json', '--grace', '-'))), (words) => {
-        expect(['run', 'help', 'version', 'usage']).toContain(parseCommandLine(words).kind);
-      }),
+      fc.property(
+        fc.array(fc.oneof(fc.string(), fc.constantFrom('run', '--input', '--json', '--grace', '-'))),
+        (words) => {
+          expect(['run', 'help', 'version', 'usage']).toContain(parseCommandLine(words).kind);
+        },
+      ),
     );
   });
 });

@@ -44,11 +44,7 @@ describe('Report on a terminal', () => {
     const report = new Report(paper);
     report.progress(0.5, 'half way');
     report.line('done');
-    expect(paper.written).toEqual([
-      '\r\u001b[2K[############............]  50 % half w',
-      '\r\u001b[2K',
-      'done\n',
-    ]);
+    expect(paper.written).toEqual(['\r\u001b[2K[############............]  50 % half w', '\r\u001b[2K', 'done\n']);
   });
 
   it('never fills the last column, where a terminal would wrap', () => {

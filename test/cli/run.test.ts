@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
 import { runResultSchema } from 'leasehold';
+import { afterAll, describe, expect, it } from 'vitest';
 import { runCli, startCli, toolPath } from './spawn-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-cli-'));

@@ -1,3 +1,4 @@
+// A plugin that hangs.
 export default () => {
   for (;;);
 };

@@ -1,3 +1,4 @@
+// biome-ignore lint/style/noDefaultExport: a tool module
 export default (_input, ctx) => {
   ctx.progress(0.5, 'half way');
   console.log('said by the tool');
