@@ -88,4 +88,18 @@ describe('the built package', () => {
     );
     expect(awaits.map(({ path }) => path).filter((path) => path !== 'dist/src/cli/main.js')).toEqual([]);
   });
+
+  it('starts a run from src/run only, and makes actors at one place', () => {
+    const posts = uses(
+      (node) =>
+        ts.isPropertyAssignment(node) &&
+        node.name.getText() === 't' &&
+        /^['"]run['"]$/.test(node.initializer.getText()),
+    );
+    expect(posts.map((place) => place.split(':')[0])).toEqual([expect.stringMatching(/^dist\/src\/run\//)]);
+    const tries = uses((node) => ts.isNewExpression(node) && node.expression.getText() === 'Attempt');
+    expect(tries.map((place) => place.split(':')[0])).toEqual([expect.stringMatching(/^dist\/src\/run\//)]);
+    const actors = uses((node) => ts.isCallExpression(node) && node.expression.getText() === 'createActor');
+    expect([...new Set(actors.map((place) => place.split(':')[0]))]).toEqual(['dist/src/isolate/actor-tree.js']);
+  });
 });
