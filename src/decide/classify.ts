@@ -67,7 +67,9 @@ export const classify: Classify = (record) => {
   const exit = outcome?.kind === 'exception' && EXITS.has(outcome.code) ? outcome.code : null;
   const failure = exit === null ? failureOf(outcome, first) : first === null ? exit : null;
   if (record.intents.some((intent) => intent.state === 'dispatched')) {
-    return failure === null ? caused('indeterminate', 'INDETERMINATE', stops) : explained('indeterminate', 'INDETERMINATE', stops);
+    return failure === null
+      ? caused('indeterminate', 'INDETERMINATE', stops)
+      : explained('indeterminate', 'INDETERMINATE', stops);
   }
   if (failure !== null) return explained('failed', failure, stops);
   if (first === null) return explained('interrupted', 'HOST_LOST', stops);

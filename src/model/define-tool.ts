@@ -40,12 +40,18 @@ export function defineTool<I extends z.ZodType, O extends z.ZodType = z.ZodType>
   if (typeof definition !== 'object' || definition === null) throw invalidOption('definition', definition, 'an object');
   refuseUnknown(definition, FIELDS, new Set(['permissions']), 'defineTool');
   const { name, exportName = 'default', input, output, effects, isolation = 'thread', secrets } = definition;
-  if (typeof name !== 'string' || !NAME.test(name)) throw invalidOption('name', name, `a string matching ${NAME.source}`);
-  if (typeof exportName !== 'string' || exportName === '') throw invalidOption('exportName', exportName, 'a non-empty string');
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw invalidOption('name', name, `a string matching ${NAME.source}`);
+  if (typeof exportName !== 'string' || exportName === '')
+    throw invalidOption('exportName', exportName, 'a non-empty string');
   if (!isSchema(input)) throw invalidOption('input', input, 'a Zod schema');
   if (output !== undefined && !isSchema(output)) throw invalidOption('output', output, 'a Zod schema');
   if (!EFFECTS.includes(effects)) {
-    throw invalidOption('effects', effects, `given, since it has no default: ${EFFECTS.map((e) => `'${e}'`).join(', ')}`);
+    throw invalidOption(
+      'effects',
+      effects,
+      `given, since it has no default: ${EFFECTS.map((e) => `'${e}'`).join(', ')}`,
+    );
   }
   if (isolation === 'process') {
     throw new LeaseholdError('NOT_AVAILABLE', `Tool "${name}": isolation 'process' is not available in this version.`);

@@ -59,13 +59,21 @@ export const ERROR_CODES = Object.freeze({
   AUTHORIZER_FAILED: row(true, 'DeniedError', 'The authorizer failed or did not answer in time.'),
   QUEUE_FULL: row(true, 'RefusedError', 'The queue is full.'),
   CLOSED: row(false, 'RefusedError', 'The supervisor is closed or closing.'),
-  DEGRADED: row(true, 'RefusedError', 'Too many isolates failed or were abandoned; admission is refused until they heal.'),
+  DEGRADED: row(
+    true,
+    'RefusedError',
+    'Too many isolates failed or were abandoned; admission is refused until they heal.',
+  ),
   PREPARED_NOT_CLAIMABLE: row(false, 'RefusedError', 'The prepared request is foreign, used or discarded.'),
   SCOPE_CLOSED: row(false, 'ScopeClosedError', 'The scope is closed; nothing can be started in it.'),
   INVALID_OPTION: row(false, 'LeaseholdError', 'An option is unknown, or its value is out of range.'),
   NOT_AVAILABLE: row(false, 'LeaseholdError', 'The option or facility is not available in this version or place.'),
-  ENTRY_MISSING: row(false, 'LeaseholdError', "The file that isolates run, a part of this package, is missing."),
-  INTENT_REFUSED: row(true, 'LeaseholdError', 'The effect was not let go: it could not be recorded, or a stop came first.'),
+  ENTRY_MISSING: row(false, 'LeaseholdError', 'The file that isolates run, a part of this package, is missing.'),
+  INTENT_REFUSED: row(
+    true,
+    'LeaseholdError',
+    'The effect was not let go: it could not be recorded, or a stop came first.',
+  ),
   LOG_ORDER: row(false, 'LeaseholdError', 'The entry would break the order of the event log; it was not recorded.'),
   BLOB_NOT_FOUND: row(false, 'LeaseholdError', 'The tenant has no blob of this digest.'),
   BLOB_TOO_LARGE: row(false, 'LeaseholdError', 'The blob would pass the limit of the store.'),
@@ -201,7 +209,12 @@ function revive(error: RunError): Error {
  */
 export function unwrap<T>(result: RunResult<T>): T {
   if (result.status === 'succeeded') return result.value as T;
-  const error = result.error ?? { code: publicCode('HOST_LOST'), name: 'Error', message: 'no error was recorded', truncated: false };
+  const error = result.error ?? {
+    code: publicCode('HOST_LOST'),
+    name: 'Error',
+    message: 'no error was recorded',
+    truncated: false,
+  };
   const suffix = error.code.slice(PREFIX.length);
   const code: ErrorCode = Object.hasOwn(ERROR_CODES, suffix) ? (suffix as ErrorCode) : 'TOOL_ERROR';
   const entry = ERROR_CODES[code];
@@ -211,7 +224,11 @@ export function unwrap<T>(result: RunResult<T>): T {
     retrySafe: entry.retrySafe && untouched,
     ...(error.cause && { cause: revive(error.cause) }),
   };
-  const thrown = new CLASSES[result.status === 'rejected' ? 'RefusedError' : entry.thrownBy](code, error.message, options);
+  const thrown = new CLASSES[result.status === 'rejected' ? 'RefusedError' : entry.thrownBy](
+    code,
+    error.message,
+    options,
+  );
   if (thrown instanceof ToolError) {
     if (code === 'TOOL_ERROR' || code === 'UNCAUGHT') thrown.name = error.name;
     if (error.fields) thrown.fields = error.fields;
@@ -220,7 +237,10 @@ export function unwrap<T>(result: RunResult<T>): T {
   throw thrown;
 }
 function framesOf(error: Error): string {
-  return (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at ')).join('\n');
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .join('\n');
 }
 
 /** True when `x` has the shape of a result, from this copy, another, or JSON. `runResultSchema` checks every field. */

@@ -11,20 +11,29 @@ import type { Observer } from './event.ts';
  * Refuses options nobody knows, and those of later versions when they are given.
  * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE`
  */
-export function refuseUnknown(options: object, known: ReadonlySet<string>, later: ReadonlySet<string>, of: string): void {
+export function refuseUnknown(
+  options: object,
+  known: ReadonlySet<string>,
+  later: ReadonlySet<string>,
+  of: string,
+): void {
   for (const name in options) {
     if (known.has(name) || (options as Record<string, unknown>)[name] === undefined) continue;
     if (later.has(name)) {
       throw new LeaseholdError('NOT_AVAILABLE', `Option "${name}" of ${of} is not available in this version.`);
     }
-    throw new LeaseholdError('INVALID_OPTION', `Unknown option "${name}" of ${of}; known are ${[...known].join(', ')}.`);
+    throw new LeaseholdError(
+      'INVALID_OPTION',
+      `Unknown option "${name}" of ${of}; known are ${[...known].join(', ')}.`,
+    );
   }
 }
 
 /** An object of options, or `{}` when undefined. */
 export function optionsObject<T extends object>(name: string, value: T | undefined): Partial<T> {
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidOption(name, value, 'an object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidOption(name, value, 'an object');
   return value;
 }
 
@@ -53,7 +62,8 @@ export function countOr<F extends number | null>(
 ): number | F {
   if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
-  const range = most === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${least}` : `a whole number of ${least} to ${most}`;
+  const range =
+    most === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${least}` : `a whole number of ${least} to ${most}`;
   throw invalidOption(name, value, range);
 }
 
@@ -73,10 +83,16 @@ export function textOr<F extends string | null>(name: string, value: unknown, fa
 }
 
 /** An object with the named methods; null when undefined. */
-export function objectOr<T extends object>(name: string, value: T | undefined, methods: readonly (keyof T)[]): T | null {
+export function objectOr<T extends object>(
+  name: string,
+  value: T | undefined,
+  methods: readonly (keyof T)[],
+): T | null {
   if (value === undefined) return null;
-  const fits = typeof value === 'object' && value !== null && methods.every((method) => typeof value[method] === 'function');
-  if (!fits) throw invalidOption(name, value, `an object with ${methods.map((method) => `${String(method)}()`).join(', ')}`);
+  const fits =
+    typeof value === 'object' && value !== null && methods.every((method) => typeof value[method] === 'function');
+  if (!fits)
+    throw invalidOption(name, value, `an object with ${methods.map((method) => `${String(method)}()`).join(', ')}`);
   return value;
 }
 

@@ -20,14 +20,7 @@ import {
   refuseUnknown,
   wordOr,
 } from './option-checks.ts';
-import type {
-  Bounds,
-  Inspector,
-  OutputLimits,
-  Share,
-  SupervisorOptions,
-  ThreadLimits,
-} from './option-shapes.ts';
+import type { Bounds, Inspector, OutputLimits, Share, SupervisorOptions, ThreadLimits } from './option-shapes.ts';
 import { FINDING_KINDS, type FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import { type Clock, systemClock } from './time.ts';
@@ -122,7 +115,11 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
   const given = optionsObject<SupervisorOptions>('options', options);
   refuseUnknown(given, SUPERVISOR, SUPERVISOR_LATER, 'createSupervisor');
   const queue = nested<{ capacity?: number }>('queue', given.queue, names('capacity'));
-  const recycle = nested<{ maxLeases?: number; maxHeapMb?: number }>('recycle', given.recycle, names('maxLeases', 'maxHeapMb'));
+  const recycle = nested<{ maxLeases?: number; maxHeapMb?: number }>(
+    'recycle',
+    given.recycle,
+    names('maxLeases', 'maxHeapMb'),
+  );
   const restart = nested<{ maxReplacements?: number; withinMs?: number }>(
     'restart',
     given.restart,

@@ -83,7 +83,11 @@ const UNSAID = complete({});
 function operationTimeout(value: unknown): number | null {
   if (value === undefined) return null;
   if (typeof value !== 'number' || Number.isNaN(value)) {
-    throw invalidOption('operationTimeoutMs', value, 'a number of milliseconds; zero, negative and Infinity select none');
+    throw invalidOption(
+      'operationTimeoutMs',
+      value,
+      'a number of milliseconds; zero, negative and Infinity select none',
+    );
   }
   return value > 0 && value < Number.POSITIVE_INFINITY ? value : null;
 }
@@ -136,6 +140,7 @@ function traceOf(value: Trace | undefined): Trace | null {
   if (!isString(traceparent) || !TRACEPARENT.test(traceparent)) {
     throw invalidOption('trace.traceparent', traceparent, 'a W3C traceparent such as 00-<32 hex>-<16 hex>-01');
   }
-  if (tracestate !== undefined && !isString(tracestate)) throw invalidOption('trace.tracestate', tracestate, 'a string');
+  if (tracestate !== undefined && !isString(tracestate))
+    throw invalidOption('trace.tracestate', tracestate, 'a string');
   return Object.freeze({ traceparent, ...(tracestate !== undefined && { tracestate }) });
 }

@@ -32,7 +32,8 @@ export function canonicalJson(x: unknown, path: readonly object[] = []): string 
   if (typeof x !== 'object' || x === null) return JSON.stringify(x) ?? `{"$${typeof x}":0}`;
   if (path.includes(x) || path.length > 64) return '{"$cycle":0}';
   const deeper = [...path, x];
-  const list = (items: Iterable<unknown>): string => `[${[...items].map((item) => canonicalJson(item, deeper)).join(',')}]`;
+  const list = (items: Iterable<unknown>): string =>
+    `[${[...items].map((item) => canonicalJson(item, deeper)).join(',')}]`;
   if (Array.isArray(x)) return list(x);
   if (ArrayBuffer.isView(x)) return bytesOf(new Uint8Array(x.buffer, x.byteOffset, x.byteLength));
   if (x instanceof ArrayBuffer || x instanceof SharedArrayBuffer) return bytesOf(new Uint8Array(x));

@@ -23,10 +23,13 @@ class MemoryBlobStore implements BlobStore {
     if (blobs.has(digest)) return digest;
     if (this.#bytes + bytes.byteLength > this.#maxBytes) {
       const rest = this.#maxBytes - this.#bytes;
-      throw new LeaseholdError('BLOB_TOO_LARGE', `A blob of ${bytes.byteLength} bytes; the store has room for ${rest}.`);
+      throw new LeaseholdError(
+        'BLOB_TOO_LARGE',
+        `A blob of ${bytes.byteLength} bytes; the store has room for ${rest}.`,
+      );
     }
     this.#bytes += bytes.byteLength;
-    blobs.set(digest, Uint8Array.from(bytes));
+    blobs.set(digest, new Uint8Array(bytes));
     this.#tenants.set(tenant, blobs);
     return digest;
   }
@@ -34,7 +37,7 @@ class MemoryBlobStore implements BlobStore {
   async get(tenant: string, digest: string): Promise<Uint8Array> {
     const bytes = this.#tenants.get(tenant)?.get(digest);
     if (bytes === undefined) throw new LeaseholdError('BLOB_NOT_FOUND', 'The tenant has no blob of this digest.');
-    return Uint8Array.from(bytes);
+    return new Uint8Array(bytes);
   }
 }
 

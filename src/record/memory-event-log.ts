@@ -39,7 +39,20 @@ class MemoryEventLog implements EventLog {
     const { tenant, run, branch, requestId, attempt, intent, kind, atWall, body } = event;
     this.#seq += 1;
     const ord = entry.events.length;
-    const logged = { seq: this.#seq, tenant, run, branch, requestId, attempt, ord, intent, kind, epoch: 1, atWall, body };
+    const logged = {
+      seq: this.#seq,
+      tenant,
+      run,
+      branch,
+      requestId,
+      attempt,
+      ord,
+      intent,
+      kind,
+      epoch: 1,
+      atWall,
+      body,
+    };
     entry.events.push(logged);
     if (known === undefined) this.#attempts.set(id, entry);
     if (kind === 'admitted') entry.admitted = true;
@@ -85,7 +98,18 @@ function openIntentOf({ tenant, run, branch, requestId, attempt, intent, atWall,
     return typeof value === 'string' ? value : otherwise;
   };
   const onAmbiguous = text('onAmbiguous', 'hold');
-  return { tenant, run, branch, requestId, attempt, intent, key: text('key', ''), onAmbiguous, tool: text('tool', ''), atWall };
+  return {
+    tenant,
+    run,
+    branch,
+    requestId,
+    attempt,
+    intent,
+    key: text('key', ''),
+    onAmbiguous,
+    tool: text('tool', ''),
+    atWall,
+  };
 }
 
 /** Why an entry may not come next in its attempt; null when it may. */
