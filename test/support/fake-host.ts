@@ -6,7 +6,8 @@
  */
 import { z } from 'zod';
 import { defineTool } from '../../src/model/define-tool.ts';
-import type { Event, SupervisorOptions } from '../../src/model/event.ts';
+import type { Event } from '../../src/model/event.ts';
+import type { SupervisorOptions } from '../../src/model/options.ts';
 import type { Effects } from '../../src/model/tool.ts';
 import { openSupervisor } from '../../src/supervisor.ts';
 import { FakeClock, settle } from './fake-clock.ts';
