@@ -257,7 +257,7 @@ export function isRunResult(x: unknown): x is RunResult {
 
 /** A result without what differs between two equal runs: times, ids, keys and stacks. For assertions. */
 export function stableResult(result: RunResult): Record<string, unknown> {
-  const { request, timing: _timing, error, cause, also, lease, output, intents, diagnostics, ...rest } = result;
+  const { request, timing: _timing, error, cause, also, lease, output, intents, diagnostics, logs, ...rest } = result;
   const { id: _id, run: _run, attempts, ...named } = request;
   const { ms: _ms, ...drain } = output.drain;
   return {
@@ -277,7 +277,8 @@ export function stableResult(result: RunResult): Record<string, unknown> {
     lease: lease && stableLease(lease),
     output: { ...output, drain },
     intents: intents.map(({ name, state }: IntentRecord) => ({ name, state })),
-    diagnostics: diagnostics.map(({ code, message }) => ({ code, message })),
+    diagnostics: diagnostics.map(({ atMs: _at, ...told }) => told),
+    logs: logs.map(({ atMs: _at, ...told }) => told),
   };
 }
 function stableError({ stack: _stack, cause, ...rest }: RunError): Record<string, unknown> {

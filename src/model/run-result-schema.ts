@@ -109,6 +109,14 @@ export const runResultSchema = z.strictObject({
   ),
   durability: z.enum(['none', 'process', 'synced']),
   diagnostics: z.array(z.strictObject({ code: z.string(), message: z.string(), atMs: ms })),
+  logs: z.array(
+    z.strictObject({
+      level: z.enum(['debug', 'info', 'warn', 'error']),
+      message: z.string(),
+      fields: z.record(z.string(), z.unknown()).exactOptional(),
+      atMs: ms,
+    }),
+  ),
   dropped: z.strictObject({ diagnostics: count, logLines: count, lateEvents: count }),
 });
 

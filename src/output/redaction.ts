@@ -117,7 +117,7 @@ class KnownValues implements Redactor {
     if (Array.isArray(x)) return x.map((item) => this.#copy(item, deeper));
     if (ArrayBuffer.isView(x)) return '[bytes]';
     if ('toJSON' in x && typeof x.toJSON === 'function') return this.#copy(x.toJSON(), deeper);
-    const own = x instanceof Error ? { name: x.name, message: x.message, ...x } : x;
+    const own = x instanceof Error ? { name: x.name, message: x.message, ...(x as object) } : x;
     return Object.fromEntries(
       Object.entries(own).map(([key, value]) => [
         this.text(key),

@@ -16,7 +16,12 @@ interface Entry {
   closed: boolean;
 }
 
-class MemoryEventLog implements EventLog {
+/** An event log whose appends are done when they return. */
+export interface MemoryLog extends EventLog {
+  append(event: NewLogEvent): LogEvent;
+}
+
+class MemoryEventLog implements MemoryLog {
   readonly durability = 'none';
   readonly #maxAttempts: number;
   readonly #attempts = new Map<string, Entry>();
@@ -31,7 +36,7 @@ class MemoryEventLog implements EventLog {
   append(event: NewLogEvent): LogEvent {
     const id = `${event.requestId} ${event.attempt}`;
     const known = this.#attempts.get(id);
-    const entry = known ?? { events: [], intents: new Map(), admitted: false, closed: false };
+    const entry: Entry = known ?? { events: [], intents: new Map(), admitted: false, closed: false };
     const fault = faultOf(entry, event);
     if (fault !== null) {
       throw new LeaseholdError('LOG_ORDER', `Entry "${event.kind}" of ${event.requestId} refused: ${fault}.`);
@@ -144,8 +149,6 @@ function faultOf(entry: Entry, { kind, intent }: NewLogEvent): string | null {
 }
 
 /** A log in memory that keeps the last `maxAttempts` closed attempts (default 1 000) and every open one. */
-export function memoryEventLog({ maxAttempts = 1_000 }: { maxAttempts?: number } = {}): EventLog & {
-  append(event: NewLogEvent): LogEvent;
-} {
+export function memoryEventLog({ maxAttempts = 1_000 }: { maxAttempts?: number } = {}): MemoryLog {
   return new MemoryEventLog(maxAttempts);
 }

@@ -1,0 +1,180 @@
+/** Head and tail to the byte, whatever the pieces a stream comes in. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Blocks } from '../../src/output/blocks.ts';
+import { HeadTailKeeper } from '../../src/output/keeper.ts';
+import { createRedactor } from '../../src/output/redaction.ts';
+
+const bytesOf = (s: string): Uint8Array => new TextEncoder().encode(s);
+function keep(limit: number, head: number, ...pieces: (string | number)[]) {
+  const keeper = new HeadTailKeeper(limit, head);
+  for (const piece of pieces) typeof piece === 'string' ? keeper.write(bytesOf(piece)) : keeper.skip(piece);
+  return keeper.finish();
+}
+
+/** A stream cut into pieces at any bytes, also within characters. */
+const text = fc.string({ unit: fc.constantFrom('a', '\n', 'é', '…', '\u{1f600}'), maxLength: 120 });
+const cuts = fc.array(fc.nat(400), { maxLength: 8 });
+function piecesOf(bytes: Uint8Array, at: readonly number[]): Uint8Array[] {
+  const borders = [0, ...at.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+  return borders.slice(1).map((end, i) => bytes.slice(borders[i], end));
+}
+const MARKER = /… \d+ bytes omitted …\n/;
+
+describe('HeadTailKeeper', () => {
+  it('keeps all that fits', () => {
+    expect(keep(8, 2, 'abc', 'défg')).toEqual({
+      text: 'abcdéfg',
+      bytesRead: 8,
+      bytesKept: 8,
+      bytesOmitted: 0,
+      headBytes: 8,
+      truncated: false,
+      redactions: 0,
+    });
+  });
+
+  it('keeps beginning and end, and tells what is missing between', () => {
+    expect(keep(6, 2, 'abcdefghij')).toEqual({
+      text: 'ab\n… 4 bytes omitted …\nghij',
+      bytesRead: 10,
+      bytesKept: 6,
+      bytesOmitted: 4,
+      headBytes: 2,
+      truncated: true,
+      redactions: 0,
+    });
+  });
+
+  it('gives a quarter to the beginning where nothing else is said', () => {
+    const keeper = new HeadTailKeeper(8);
+    keeper.write(bytesOf('abcdefghijklmnop'));
+    expect(keeper.finish()).toMatchObject({ headBytes: 2, bytesKept: 8 });
+  });
+
+  it('cuts no character in two', () => {
+    expect(keep(6, 2, 'a€bcdef€x')).toMatchObject({ text: 'a\n… 8 bytes omitted …\n€x', bytesKept: 5 });
+  });
+
+  it('bytes that were dropped elsewhere make one gap with its own', () => {
+    expect(keep(8, 4, 'ab', 5, 'cd', 3, 'ef')).toMatchObject({
+      text: 'ab\n… 10 bytes omitted …\nef',
+      bytesRead: 14,
+      bytesKept: 4,
+      bytesOmitted: 10,
+      headBytes: 2,
+    });
+  });
+
+  it('keeps nothing within a limit of 0, and still counts', () => {
+    expect(keep(0, 0, 'abc')).toMatchObject({
+      text: '… 3 bytes omitted …\n',
+      bytesRead: 3,
+      bytesKept: 0,
+      bytesOmitted: 3,
+    });
+  });
+
+  it('shrinks in proportion to a lower limit at the end', () => {
+    const keeper = new HeadTailKeeper(8, 4);
+    keeper.write(bytesOf('abcdefgh'));
+    expect(keeper.finish(undefined, 4)).toMatchObject({ text: 'ab\n… 4 bytes omitted …\ngh', bytesKept: 4 });
+    expect(keeper.finish(undefined, 8)).toMatchObject({ text: 'abcdefgh' });
+  });
+
+  it('shows bytes that are no text as replacement characters', () => {
+    const keeper = new HeadTailKeeper(8, 2);
+    keeper.write(Uint8Array.of(0x61, 0xff, 0xc3));
+    expect(keeper.finish()).toMatchObject({ text: 'a\ufffd\ufffd', bytesKept: 3 });
+  });
+
+  it('hides what a gap left of a known value', () => {
+    const redactor = createRedactor({ values: ['HUNTER2222'] });
+    const keeper = new HeadTailKeeper(16, 8);
+    keeper.write(bytesOf('ok HUNTER2222 and then HUNTER2222!'));
+    const kept = keeper.finish(redactor);
+    expect(kept.text).toBe('ok [redacted]\n… 18 bytes omitted …\n[redacted]!');
+    expect(kept.redactions).toBe(2);
+  });
+
+  it('hides a value that came in two pieces', () => {
+    const keeper = new HeadTailKeeper(64, 4);
+    for (const piece of ['ok HUN', 'TER2222', '!']) keeper.write(bytesOf(piece));
+    expect(keeper.finish(createRedactor({ values: ['HUNTER2222'] }))).toMatchObject({
+      text: 'ok [redacted]!',
+      redactions: 1,
+    });
+  });
+
+  it('for any pieces keeps head and tail to the byte, and whole characters', () => {
+    fc.assert(
+      fc.property(text, cuts, fc.nat(60), fc.nat(60), (whole, at, limit, head) => {
+        const bytes = bytesOf(whole);
+        const keeper = new HeadTailKeeper(limit, head);
+        for (const piece of piecesOf(bytes, at)) keeper.write(piece);
+        const kept = keeper.finish();
+        expect(kept.bytesRead).toBe(bytes.length);
+        expect(kept.bytesKept + kept.bytesOmitted).toBe(bytes.length);
+        expect(kept.bytesKept).toBeLessThanOrEqual(limit);
+        expect(kept.text).not.toContain('\ufffd');
+        expect(kept.truncated).toBe(bytes.length > limit);
+        if (!kept.truncated) {
+          expect(kept.text).toBe(whole);
+          return;
+        }
+        const [before = '', tailText = ''] = kept.text.split(MARKER);
+        // The marker has a line of its own: a line break is added where the head does not end with one.
+        const headText = bytesOf(before).length > kept.headBytes ? before.slice(0, -1) : before;
+        expect(whole.startsWith(headText)).toBe(true);
+        expect(whole.endsWith(tailText)).toBe(true);
+        expect(bytesOf(headText).length).toBe(kept.headBytes);
+        expect(bytesOf(headText).length + bytesOf(tailText).length).toBe(kept.bytesKept);
+        // At most three bytes are lost to a character at each side of the gap.
+        expect(kept.bytesKept).toBeGreaterThan(limit - 7);
+      }),
+    );
+  });
+
+  it('for any pieces and skips counts every byte once', () => {
+    const step = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.nat(30));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), fc.nat(50), (steps, limit) => {
+        const keeper = new HeadTailKeeper(limit);
+        let total = 0;
+        for (const part of steps) {
+          total += typeof part === 'number' ? part : part.length;
+          typeof part === 'number' ? keeper.skip(part) : keeper.write(part);
+        }
+        const kept = keeper.finish();
+        expect(kept.bytesRead).toBe(total);
+        expect(kept.bytesKept + kept.bytesOmitted).toBe(total);
+        expect(kept.truncated).toBe(kept.bytesOmitted > 0);
+        expect(keeper.bytesHeld).toBeLessThanOrEqual(limit);
+      }),
+    );
+  });
+});
+
+describe('Blocks', () => {
+  it('for any appends and drops equals plain concatenation', () => {
+    const step = fc.record({ add: fc.nat(3_000), drop: fc.nat(4_000) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const blocks = new Blocks();
+        let model: number[] = [];
+        let next = 0;
+        for (const { add, drop } of steps) {
+          const bytes = Uint8Array.from({ length: add }, (_, i) => (next + i) % 251);
+          next += add;
+          model.push(...bytes);
+          blocks.append(bytes);
+          blocks.dropFront(drop);
+          model = model.slice(drop);
+          expect(blocks.length).toBe(model.length);
+        }
+        expect([...blocks.join()]).toEqual(model);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
