@@ -70,16 +70,12 @@ export interface StopMessage {
   readonly kind: string;
   readonly reason: string | null;
 }
-/** Host to isolate: answer at once with `pong`. */
-export interface PingMessage {
-  readonly t: 'ping';
-}
 /** One Comlink message, in either direction. `call`: the isolate asks the host. `hook`: the host asks the isolate. */
 export interface CallMessage {
   readonly t: 'call' | 'hook';
   readonly d: unknown;
 }
-export type HostMessage = RunMessage | StopMessage | PingMessage | CallMessage;
+export type HostMessage = RunMessage | StopMessage | CallMessage;
 
 /** Isolate to host: the tool runs. Sent only when it has not settled within a turn of the loop; the STARTED word always tells. */
 export interface StartedMessage {
@@ -162,10 +158,6 @@ export interface ChildMessage {
   readonly pid: number;
   readonly alive: boolean;
 }
-export interface PongMessage {
-  readonly t: 'pong';
-  readonly n: string;
-}
 export type IsolateMessage =
   | StartedMessage
   | SettledMessage
@@ -175,7 +167,6 @@ export type IsolateMessage =
   | LogMessage
   | FatalMessage
   | ChildMessage
-  | PongMessage
   | (CallMessage & { readonly n: string });
 
 /** What an isolate may ask of the host, by Comlink. Each call names the lease by `seq` and rejects once it is over. */

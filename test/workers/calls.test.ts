@@ -1,0 +1,98 @@
+/** Calls of the host: an effect runs after its grant only, and how it ended is told truthfully. */
+import { describe, expect, it } from 'vitest';
+import type { HostCalls } from '../../src/wire/protocol.ts';
+import { type FarHost, openFar } from './far-host.ts';
+
+interface Told {
+  readonly far: FarHost;
+  readonly dispatched: unknown[];
+  readonly settled: string[];
+}
+
+async function openCalled(overrides: Partial<HostCalls> = {}, onDispatch: (told: Told, seq: number) => void = () => {}): Promise<Told> {
+  const dispatched: unknown[] = [];
+  const settled: string[] = [];
+  const calls: Partial<HostCalls> = {
+    async dispatch(seq, intent) {
+      dispatched.push(intent);
+      onDispatch(told, seq);
+      return `key of ${intent.name}`;
+    },
+    async settle(_seq, name, state) {
+      settled.push(`${name} ${state}`);
+    },
+    ...overrides,
+  };
+  const far = await openFar({ calls });
+  const told = { far, dispatched, settled };
+  return told;
+}
+const declared = { effects: 'declared' } as const;
+
+describe('perform', () => {
+  it('lets the effect run with the granted key, and tells that it applied', async () => {
+    const { far, dispatched, settled } = await openCalled();
+    expect((await far.run('calling', 'apply', null, declared)).value).toBe('applied with key of charge');
+    expect(dispatched).toEqual([{ name: 'charge', key: 'k-1', onAmbiguous: 'hold' }]);
+    expect(settled).toEqual(['charge applied']);
+  });
+
+  it.each([
+    ['fail', 'declined', 'failed'],
+    ['notApplied', 'never sent', 'not-applied'],
+  ])('tells a throw before any stop: %s', async (name, message, state) => {
+    const { far, settled } = await openCalled();
+    expect((await far.run('calling', name, null, declared)).failure?.message).toBe(message);
+    expect(settled).toEqual([`charge ${state}`]);
+  });
+
+  it('leaves the intent open when the effect throws after a stop', async () => {
+    const { far, settled } = await openCalled();
+    const { failure } = await far.run('calling', 'throwAfterStop', null, { ...declared, remainingMs: 150 });
+    expect(failure).toMatchObject({ message: 'socket hang up', ofStop: false });
+    expect(settled).toEqual(['charge open']);
+  });
+
+  it('asks for nothing after a stop, and throws the reason itself', async () => {
+    const { far, dispatched } = await openCalled();
+    const { failure } = await far.run('calling', 'stopBeforeDispatch', null, { ...declared, remainingMs: 10 });
+    expect(failure).toMatchObject({ name: 'TimeoutError', ofStop: true });
+    expect(dispatched).toEqual([]);
+  });
+
+  it('tells not-applied when the stop came between the grant and the effect', async () => {
+    const { far, settled } = await openCalled({}, (told, seq) => told.far.stop(seq, 'cancel'));
+    const { failure } = await far.run('calling', 'apply', null, declared);
+    expect(failure).toMatchObject({ name: 'AbortError', ofStop: true });
+    expect(settled).toEqual(['charge not-applied']);
+  });
+
+  it('runs no effect when the host refuses, and passes its name and code on', async () => {
+    const refusal = Object.assign(new Error('no record'), { name: 'LeaseholdError', code: 'ERR_LEASEHOLD_INTENT_REFUSED' });
+    const { far, settled } = await openCalled({ dispatch: () => Promise.reject(refusal) });
+    const { failure } = await far.run('calling', 'apply', null, declared);
+    expect(failure).toMatchObject({ name: 'LeaseholdError', message: 'no record', fields: { code: refusal.code } });
+    expect(settled).toEqual([]);
+  });
+
+  it("is refused to a tool that declared effects 'none'", async () => {
+    const { far, dispatched } = await openCalled();
+    const { failure } = await far.run('calling', 'apply', null, { effects: 'none' });
+    expect(failure?.message).toMatch(/effects 'none'/);
+    expect(dispatched).toEqual([]);
+  });
+
+  it('has at most 64 calls in flight', async () => {
+    const { far, dispatched } = await openCalled();
+    const { value } = await far.run('calling', 'many', 70, declared);
+    expect(value).toHaveLength(6);
+    expect(dispatched).toHaveLength(64);
+  });
+});
+
+describe('blobs', () => {
+  it('are put and got through the host', async () => {
+    const { far } = await openCalled({ putBlob: async () => 'sha256:1', getBlob: async () => new Uint8Array([1, 2]) });
+    expect((await far.run('calling', 'blobs', new Uint8Array([1]))).value).toEqual(['sha256:1', new Uint8Array([1, 2])]);
+  });
+});

@@ -1,0 +1,39 @@
+/**
+ * Outbox: what an isolate posts, and the credit window that output, progress and log lines share.
+ *
+ * Invariants: every record leaves with the nonce, by the port's own `postMessage` of boot time, and the stamped record
+ * is never handed to anything a tool could have replaced; the window is charged before a record is posted.
+ * Deliberately absent: what is kept while the window is full (`capture.ts`, `tool-context.ts`).
+ */
+import type { MessagePort } from 'node:worker_threads';
+import { CREDIT_BYTES, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
+import { atomicsAdd, atomicsLoad, postMessage } from './references.ts';
+
+type Unstamped<M> = M extends { readonly n: string } ? Omit<M, 'n'> : never;
+/** A record before it has the nonce. */
+export type Outgoing = Unstamped<IsolateMessage>;
+
+/** What a message costs beside its text or bytes, so that many small ones cannot swell a host that does not read. */
+const MESSAGE_COST = 64;
+
+export interface Outbox {
+  /** @throws whatever the clone throws: nothing was posted then. */
+  post(record: Outgoing): void;
+  /** How many bytes a message may carry now; not positive when the window is full. */
+  room(): number;
+  /** Takes `bytes` and the cost of a message out of the window and returns the sum: the message's `credit`. */
+  charge(bytes: number): number;
+}
+
+export function openOutbox(port: MessagePort, nonce: string, words: Int32Array): Outbox {
+  return {
+    // A literal defines its properties; an assignment could meet a setter that a tool put on a prototype.
+    post: (record) => postMessage(port, { ...record, n: nonce }),
+    room: () => CREDIT_BYTES - MESSAGE_COST - atomicsLoad(words, WORD.CREDIT),
+    charge(bytes) {
+      const credit = bytes + MESSAGE_COST;
+      atomicsAdd(words, WORD.CREDIT, credit);
+      return credit;
+    },
+  };
+}

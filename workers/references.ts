@@ -1,0 +1,44 @@
+/**
+ * References to the thread's platform taken when this module loads, before any tool's code.
+ *
+ * Invariant: what serves, looks and posts goes through these and through `src/wire/uncurried.ts`, so that a tool that
+ * patches globals and prototypes spoils its own run, never what the isolate says of it.
+ * Deliberately absent: a defence against code that means harm. A thread is not a security boundary.
+ */
+import { EventEmitter } from 'node:events';
+import { MessagePort } from 'node:worker_threads';
+import { uncurry } from '../src/wire/uncurried.ts';
+
+export { getHeapStatistics } from 'node:v8';
+export { receiveMessageOnPort, threadId } from 'node:worker_threads';
+
+export const { clearImmediate, clearTimeout, setImmediate, setTimeout, AbortController, Error, Promise, Uint8Array } =
+  globalThis;
+export const { add: atomicsAdd, load: atomicsLoad, store: atomicsStore } = Atomics;
+export const { min, trunc } = Math;
+export const now = performance.now.bind(performance);
+export const activeResources = process.getActiveResourcesInfo.bind(process);
+export const bufferFrom = Buffer.from.bind(Buffer) as (text: string, encoding: BufferEncoding) => Buffer;
+
+export const postMessage = uncurry(MessagePort.prototype.postMessage as (this: MessagePort, value: unknown) => void);
+export const eventNames = uncurry(EventEmitter.prototype.eventNames);
+export const listenerCount = uncurry(EventEmitter.prototype.listenerCount as (this: EventEmitter, name: string | symbol) => number);
+export const once = uncurry(EventEmitter.prototype.once as (this: EventEmitter, name: string, hear: () => void) => EventEmitter);
+
+/** Hears of a rejection without `then` being looked up. */
+export const onRejected: (promise: Promise<unknown>, hear: (error: unknown) => void) => void = (promise, hear) => {
+  then(promise, undefined, hear);
+};
+const then = uncurry(Promise.prototype.then as (this: Promise<unknown>, ok: undefined, hear: (error: unknown) => void) => unknown);
+
+const encoder = new TextEncoder();
+/** UTF-8 in a buffer of its own: a slice of a pooled one would be cloned with the whole pool. */
+export const encodeText = encoder.encode.bind(encoder);
+
+const probe = setTimeout(() => {}, 0);
+clearTimeout(probe);
+const unref = uncurry(probe.unref);
+/** A timer that is not counted among the active resources; the isolate's port keeps its loop alive. */
+export function setQuietTimeout(fire: () => void, ms: number): NodeJS.Timeout {
+  return unref(setTimeout(fire, ms));
+}
