@@ -116,6 +116,14 @@ export interface Diagnostic {
   readonly atMs: number;
 }
 
+/** A line the tool logged. Redacted, at most 2 KiB. */
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly atMs: number;
+}
+
 export type Durability = 'none' | 'process' | 'synced';
 
 /** How a request ended. Deep-frozen, except `value`, which is handed over as it came. */
@@ -145,5 +153,7 @@ export interface RunResult<T = unknown> {
   readonly intents: readonly IntentRecord[];
   readonly durability: Durability;
   readonly diagnostics: readonly Diagnostic[];
+  /** What the tool logged, the first 200 lines. */
+  readonly logs: readonly LogLine[];
   readonly dropped: { readonly diagnostics: number; readonly logLines: number; readonly lateEvents: number };
 }

@@ -54,3 +54,8 @@ export const systemClock: Clock = {
     if (timer instanceof ChunkedTimer) timer.clear();
   },
 };
+
+/** An instant of `Clock.wall` for people: ISO 8601 in UTC. */
+export function isoTime(wall: number): string {
+  return new Date(wall).toISOString();
+}

@@ -1,0 +1,68 @@
+/**
+ * Every public name of `leasehold`, one by one.
+ *
+ * Invariant: what is not listed here, or in the other subpaths, is not public.
+ * Deliberately absent: any code.
+ */
+export { defineTool } from './model/define-tool.ts';
+export {
+  CancelledError,
+  DeadlineError,
+  DeniedError,
+  ERROR_CODES,
+  type ErrorCode,
+  IndeterminateError,
+  InterruptedError,
+  isLeaseholdError,
+  isRunResult,
+  LeaseholdError,
+  OperationTimeoutError,
+  RefusedError,
+  ScopeClosedError,
+  stableResult,
+  ToolError,
+  unwrap,
+} from './model/errors.ts';
+export type { Event, Observer, OutputPiece, Progress, RequestEvent, SupervisorEvent } from './model/event.ts';
+export type {
+  Bounds,
+  Inspector,
+  OutputLimits,
+  PreparedContext,
+  PreparedRun,
+  RunOptions,
+  ScopeOptions,
+  Share,
+  SupervisorOptions,
+  ThreadLimits,
+  Trace,
+} from './model/option-shapes.ts';
+export type {
+  Attempt,
+  Diagnostic,
+  Durability,
+  Finding,
+  FindingKind,
+  IntentRecord,
+  IntentState,
+  LeaseRecord,
+  LogLine,
+  Output,
+  RunError,
+  RunResult,
+  Stream,
+  Timing,
+} from './model/result.ts';
+export { runResultSchema } from './model/run-result-schema.ts';
+export type { LeaseState, Status, Stop, StopKind } from './model/stop.ts';
+export type { BlobStore, EventLog, LogEvent, LogEventKind, NewLogEvent, OpenIntent } from './model/stores.ts';
+export type { Clock, Timer } from './model/time.ts';
+export type { Effects, Isolation, Tool, ToolDefinition } from './model/tool.ts';
+export { memoryBlobStore } from './record/memory-blob-store.ts';
+export { memoryEventLog } from './record/memory-event-log.ts';
+export type { ChildEnd, ShutdownReport } from './scope/child.ts';
+export type { Ctx, Deadline } from './scope/ctx.ts';
+export type { RunScope } from './scope/run-scope.ts';
+export type { Child, SpawnOptions } from './scope/spawned.ts';
+export { type CloseReport, createSupervisor, type Statistics, type Supervisor } from './supervisor.ts';
+export type { IsolateInfo } from './isolate/fleet.ts';

@@ -1,0 +1,223 @@
+/**
+ * Fleet: all isolates of one supervisor: booted ahead, leased, replaced, retired.
+ *
+ * Invariants: no more isolates are held than `isolates`; those that live are kept at `isolates + standby` as far as the
+ * limit on threads allows, counting the ones that have not died yet; a condemned isolate's slot is free at once.
+ * Deliberately absent: the queue, and what runs on an isolate.
+ */
+import type { IsolateState } from '../../machines/index.ts';
+import { recycleFor } from '../decide/condemn.ts';
+import { place } from '../decide/placement.ts';
+import { restartDecision } from '../decide/restart.ts';
+import { isLeaseholdError } from '../model/errors.ts';
+import type { SupervisorConfig } from '../model/options.ts';
+import type { Timer } from '../model/time.ts';
+import type { ActorTree } from './actor-tree.ts';
+import { Isolate, type Keeper } from './isolate.ts';
+import type { TenureSource } from './tenure.ts';
+
+/** Who is told of the fleet's changes. */
+export interface FleetOwner {
+  /** Capacity may have changed. */
+  onCapacity(): void;
+  onViolation(): void;
+  onIsolateEvent(type: 'isolate.replaced' | 'isolate.abandoned', isolate: string): void;
+  /** A reason to refuse admission, or null when there is none any more. */
+  onImpairment(reason: string | null): void;
+  /** Whether somebody waits for isolates to boot: a wait before the next boot then holds the process open. */
+  isAwaited(): boolean;
+}
+
+/** What is known of an isolate that outlived its kill. */
+export interface IsolateInfo {
+  readonly id: string;
+  readonly kind: 'thread';
+  readonly state: IsolateState;
+  readonly leases: number;
+}
+
+export class Fleet implements Keeper {
+  readonly #config: SupervisorConfig;
+  readonly #source: TenureSource;
+  readonly #actors: ActorTree;
+  readonly #owner: FleetOwner;
+  readonly #isolates = new Set<Isolate>();
+  #failures: number[] = [];
+  #impairment: string | null = null;
+  #retry: Timer | null = null;
+  #booted = 0;
+  #closed = false;
+  #onEmpty: (() => void) | null = null;
+
+  constructor(config: SupervisorConfig, source: TenureSource, actors: ActorTree, owner: FleetOwner) {
+    this.#config = config;
+    this.#source = source;
+    this.#actors = actors;
+    this.#owner = owner;
+  }
+
+  /** How many isolates were made beyond the first set. */
+  get replacements(): number {
+    return Math.max(0, this.#booted - this.#target);
+  }
+  get #target(): number {
+    return this.#config.isolates + this.#config.standby;
+  }
+
+  count(): Readonly<Record<IsolateState, number>> {
+    const counts = { booting: 0, idle: 0, leased: 0, resetting: 0, quarantined: 0, retiring: 0, abandoned: 0, gone: 0 };
+    for (const { state } of this.#isolates) counts[state] += 1;
+    return counts;
+  }
+
+  /** How many leases could be granted now. */
+  get free(): number {
+    const { idle, leased, resetting } = this.count();
+    return Math.max(0, Math.min(idle, this.#config.isolates - leased - resetting));
+  }
+
+  /** Whether all isolates and the standby are up. */
+  get isFull(): boolean {
+    const { idle, leased, resetting } = this.count();
+    return idle + leased + resetting >= this.#target;
+  }
+
+  /** Boots what is missing. @throws LeaseholdError `ERR_LEASEHOLD_ENTRY_MISSING` */
+  fill(): void {
+    if (this.#closed || this.#retry !== null) return;
+    const { maxAbandoned, defaults, clock } = this.#config;
+    const most = this.#target + maxAbandoned;
+    const { booting, idle, leased, resetting } = this.count();
+    for (let live = booting + idle + leased + resetting; live < this.#target && this.#isolates.size < most; live += 1) {
+      const tenure = this.#source.open(defaults.bootMs);
+      const isolate = new Isolate({ clock, killMs: defaults.killMs, actors: this.#actors, keeper: this }, tenure);
+      this.#isolates.add(isolate);
+      this.#booted += 1;
+      if (this.#booted > this.#target) this.#owner.onIsolateEvent('isolate.replaced', isolate.id);
+    }
+  }
+
+  /** An idle isolate for a request, or null: then the request waits for `onCapacity`. */
+  acquire(request: { readonly tenant: string; readonly tool: string }): Isolate | null {
+    const idle: Isolate[] = [];
+    let held = 0;
+    for (const isolate of this.#isolates) {
+      const { state } = isolate;
+      if (state === 'idle') idle.push(isolate);
+      else if (state === 'leased' || state === 'resetting') held += 1;
+    }
+    if (this.#closed || held >= this.#config.isolates) return null;
+    const placement = place(request, idle, this.#config.share);
+    if (placement === null) return null;
+    if ('retire' in placement) {
+      // One at a time: while a fresh one boots, the request waits for it.
+      if (this.count().booting === 0) idle.find(({ id }) => id === placement.retire)?.retire();
+      return null;
+    }
+    const isolate = idle.find(({ id }) => id === placement.use) as Isolate;
+    isolate.tenant = request.tenant;
+    isolate.tool = request.tool;
+    return isolate;
+  }
+
+  onIsolateChange(isolate: Isolate): void {
+    switch (isolate.state) {
+      case 'idle':
+        if (this.#isSpent(isolate)) {
+          isolate.retire();
+          return;
+        }
+        if (isolate.leases === 0) this.#failures = [];
+        break;
+      case 'abandoned':
+        this.#owner.onIsolateEvent('isolate.abandoned', isolate.id);
+        break;
+      case 'gone':
+        this.#isolates.delete(isolate);
+        this.#actors.tell({ type: 'EXIT', isolate: isolate.id });
+        if (this.#isolates.size === 0) this.#onEmpty?.();
+        break;
+    }
+    if (this.#closed) return;
+    this.#review();
+    this.#refill();
+    this.#owner.onCapacity();
+  }
+
+  onUnusedDeath(): void {
+    const { clock, restart } = this.#config;
+    const now = clock.now();
+    this.#failures = [...this.#failures.filter((at) => now - at < restart.withinMs), now];
+    const { delayMs } = restartDecision(this.#failures, now, restart);
+    if (delayMs > 0) this.#pause(delayMs);
+  }
+
+  onProtocolViolation(): void {
+    this.#owner.onViolation();
+  }
+
+  /** Ends every isolate; resolves when all exits were seen or the time is up. Idempotent only in effect. */
+  async close(withinMs: number): Promise<IsolateInfo[]> {
+    const { clock } = this.#config;
+    const deadline = clock.now() + withinMs;
+    this.#closed = true;
+    if (this.#retry !== null) clock.clearTimeout(this.#retry);
+    for (const isolate of [...this.#isolates]) {
+      isolate.retire();
+      isolate.hurryKill(withinMs);
+    }
+    if (this.#isolates.size > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimeout(resolve, withinMs);
+        this.#onEmpty = () => {
+          clock.clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    await this.#source.close(Math.max(0, deadline - clock.now()));
+    return [...this.#isolates].map(({ id, kind, state, leases }) => ({ id, kind, state, leases }));
+  }
+
+  #isSpent(isolate: Isolate): boolean {
+    if (isolate.leases === 0) return false;
+    const { recycle, share } = this.#config;
+    return share === 'none' || recycleFor(isolate.heapHistory, recycle, isolate.leases) !== null;
+  }
+
+  /** Waits before the next boot: what dies at once would otherwise be started for ever. */
+  #pause(delayMs: number): void {
+    if (this.#retry !== null || this.#closed) return;
+    this.#retry = this.#config.clock.setTimeout(
+      () => {
+        this.#retry = null;
+        this.#review();
+        this.#refill();
+      },
+      delayMs,
+      this.#owner.isAwaited(),
+    );
+  }
+
+  #refill(): void {
+    try {
+      this.fill();
+    } catch (error) {
+      if (!isLeaseholdError(error)) throw error;
+      this.onUnusedDeath();
+    }
+  }
+
+  #review(): void {
+    const { clock, restart, maxAbandoned } = this.#config;
+    const { abandoned } = this.count();
+    const reason = restartDecision(this.#failures, clock.now(), restart).degraded
+      ? 'isolates die before they serve'
+      : abandoned > maxAbandoned
+        ? 'too many isolates are abandoned'
+        : null;
+    if (reason === this.#impairment) return;
+    this.#impairment = reason;
+    this.#owner.onImpairment(reason);
+  }
+}

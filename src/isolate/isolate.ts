@@ -1,0 +1,297 @@
+/**
+ * Isolate: one thread's life as the rest of the host sees it: machine, tenure and channel.
+ *
+ * Invariants: at most one occupant at a time; every record is checked before anybody hears of it; a condemned isolate is
+ * never leased again, and its kill has been issued; the port is ref'ed exactly while it boots, is occupied or is dying.
+ * Deliberately absent: who gets it next (`fleet.ts`) and what a run's records mean to a request (`run/`).
+ */
+import type { IsolateEvent, IsolateState } from '../../machines/index.ts';
+import { mintId } from '../model/ids.ts';
+import type { Clock, Timer } from '../model/time.ts';
+import { type Channel, openChannel } from '../wire/channel.ts';
+import {
+  type HostCalls,
+  type IsolateHooks,
+  type IsolateMessage,
+  type RunMessage,
+  WORD,
+  type WireFinding,
+} from '../wire/protocol.ts';
+import { isIsolateMessage } from '../wire/records.ts';
+import type { ActorTree, IsolateActor } from './actor-tree.ts';
+import type { Tenure, ThreadExit } from './tenure.ts';
+
+/** Who holds the lease on an isolate and hears its records. */
+export interface Occupant {
+  /** A record of the lease in progress. */
+  onRecord(record: IsolateMessage): void;
+  /** The thread is gone, and every record it left was heard. */
+  onExit(exit: ThreadExit): void;
+  /** The kill was not confirmed in time. */
+  onAbandoned(): void;
+  readonly calls: HostCalls;
+}
+
+/** Who owns the isolate. */
+export interface Keeper {
+  /** It became idle, condemned, abandoned or gone: capacity may have changed. */
+  onIsolateChange(isolate: Isolate): void;
+  /** It died before it served a lease, unasked. */
+  onUnusedDeath(): void;
+  onProtocolViolation(): void;
+}
+
+export interface IsolateSetting {
+  readonly clock: Clock;
+  readonly killMs: number;
+  readonly actors: ActorTree;
+  readonly keeper: Keeper;
+}
+
+interface Channels {
+  readonly call: Channel;
+  readonly hook: Channel<IsolateHooks>;
+}
+
+export class Isolate {
+  readonly id = mintId('isolate');
+  readonly kind = 'thread' as const;
+  /** Whom it may serve, once it has served somebody. */
+  tenant: string | null = null;
+  tool: string | null = null;
+  leases = 0;
+  idleSince = 0;
+  /** Heap in use after each lease that measured it, newest last. Bytes. */
+  readonly heapHistory: number[] = [];
+
+  readonly #setting: IsolateSetting;
+  readonly #tenure: Tenure;
+  readonly #actor: IsolateActor;
+  readonly #children = new Set<number>();
+  #occupant: Occupant | null = null;
+  #seq = 0;
+  #found: WireFinding[] = [];
+  #channels: Channels | null = null;
+  #killTimer: Timer | null = null;
+
+  constructor(setting: IsolateSetting, tenure: Tenure) {
+    this.#setting = setting;
+    this.#tenure = tenure;
+    this.#actor = setting.actors.isolate(this.id);
+    tenure.listen({
+      onRecord: (record) => this.#take(record),
+      onExit: (exit) => this.#onExit(exit),
+    });
+    tenure.ref();
+    tenure.installed.then(
+      () => {
+        if (this.state !== 'booting') return;
+        this.#become('BOOTED');
+        this.#rest();
+      },
+      () => {
+        if (this.state !== 'booting') return;
+        this.#setting.keeper.onUnusedDeath();
+        this.#become('BOOT_FAILED');
+        this.#kill();
+      },
+    );
+  }
+
+  get state(): IsolateState {
+    return this.#actor.getSnapshot().value;
+  }
+  get exit(): ThreadExit | null {
+    return this.#tenure.exit;
+  }
+  /** What was seen of it that no lease has been told yet. */
+  get found(): readonly WireFinding[] {
+    return this.#found;
+  }
+
+  /** Keeps what a full look measured. Bytes; null when none was due. */
+  noteHeap(bytes: number | null): void {
+    if (bytes === null) return;
+    this.heapHistory.push(bytes);
+    if (this.heapHistory.length > 3) this.heapHistory.shift();
+  }
+
+  /** Binds it to an occupant. Nothing has run. */
+  occupy(occupant: Occupant): number {
+    this.#become('LEASED');
+    this.#occupant = occupant;
+    this.#seq += 1;
+    this.#tenure.ref();
+    return this.#seq;
+  }
+
+  /** @throws DataCloneError when the input cannot be cloned; nothing was posted then. */
+  run(message: RunMessage, transfer: readonly ArrayBuffer[]): void {
+    this.#tenure.post(message, transfer);
+    this.leases += 1;
+  }
+
+  /** Whether the lease in progress has been taken up by the isolate. */
+  hasStarted(): boolean {
+    return Atomics.load(this.#tenure.words, WORD.STARTED) >= this.#seq;
+  }
+
+  /** Tells the lease in progress to stop: by flag for busy loops, by record for the rest. */
+  tellStop(kind: string, reason: string | null): void {
+    Atomics.store(this.#tenure.words, WORD.STOP, this.#seq);
+    this.#tenure.post({ t: 'stop', seq: this.#seq, kind, reason });
+  }
+
+  /** Reads every record that is already here. */
+  sweep(): void {
+    for (let record = this.#tenure.receive(); record !== undefined; record = this.#tenure.receive()) this.#take(record);
+  }
+
+  hooks(): IsolateHooks {
+    return this.#openChannels().hook.remote;
+  }
+
+  /** The lease is over and the isolate is fit: it may be leased again at once. */
+  vacate(): void {
+    this.#occupant = null;
+    this.#found = [];
+    this.#endChannels('the lease is over');
+    this.#become('RELEASED');
+    this.#become('FIT');
+    this.#rest();
+  }
+
+  /** The lease is over and looks or hooks are still to come. */
+  release(): void {
+    this.#become('RELEASED');
+  }
+
+  /** Sets it aside and issues its kill. The occupant, if any, hears `onExit` or `onAbandoned`. */
+  condemn(): void {
+    if (this.#killTimer !== null || this.exit !== null) return;
+    this.#become('CONDEMNED');
+    this.#kill();
+  }
+
+  /** Ends an isolate that nobody holds. */
+  retire(): void {
+    if (this.#killTimer !== null || this.exit !== null) return;
+    this.#become('RETIRE');
+    this.#kill();
+  }
+
+  /** The occupant no longer waits for this isolate's end. */
+  disown(): void {
+    this.#occupant = null;
+  }
+
+  /** Ends the wait for a kill early, as the close of the supervisor asks. */
+  hurryKill(withinMs: number): void {
+    if (this.#killTimer === null || this.exit !== null || this.state === 'abandoned') return;
+    this.#setting.clock.clearTimeout(this.#killTimer);
+    this.#armKill(Math.min(withinMs, this.#setting.killMs));
+  }
+
+  #rest(): void {
+    this.idleSince = this.#setting.clock.now();
+    this.#tenure.unref();
+    this.#setting.keeper.onIsolateChange(this);
+  }
+
+  #kill(): void {
+    for (const pid of this.#children) endProcess(pid);
+    this.#tenure.terminate();
+    this.#armKill(this.#setting.killMs);
+    this.#setting.keeper.onIsolateChange(this);
+  }
+
+  #armKill(ms: number): void {
+    this.#tenure.ref();
+    this.#killTimer = this.#setting.clock.setTimeout(() => {
+      if (this.state === 'quarantined') this.#become('RETIRE');
+      this.#become('ABANDONED');
+      // An abandoned thread must not hold the process open through its port; Node itself may still wait for it.
+      this.#tenure.unref();
+      this.sweep();
+      this.#occupant?.onAbandoned();
+      this.#setting.keeper.onIsolateChange(this);
+    }, ms);
+  }
+
+  #onExit(exit: ThreadExit): void {
+    if (this.state === 'gone') return;
+    // What was posted before the end is still in the port: reading it decides what happened.
+    this.sweep();
+    if (this.#killTimer !== null) this.#setting.clock.clearTimeout(this.#killTimer);
+    else if (this.leases === 0 && this.state !== 'leased') this.#setting.keeper.onUnusedDeath();
+    for (const pid of this.#children) endProcess(pid);
+    this.#become('EXITED');
+    this.#endChannels('the isolate has ended');
+    this.#tenure.close();
+    const occupant = this.#occupant;
+    this.#occupant = null;
+    occupant?.onExit(exit);
+    this.#setting.keeper.onIsolateChange(this);
+  }
+
+  #take(record: unknown): void {
+    if (!isIsolateMessage(record, this.#tenure.nonce)) {
+      this.#setting.keeper.onProtocolViolation();
+      this.#note({ kind: 'nonce-violation' });
+      return;
+    }
+    switch (record.t) {
+      case 'output':
+      case 'progress':
+      case 'log':
+        Atomics.sub(this.#tenure.words, WORD.CREDIT, record.credit);
+        break;
+      case 'child':
+        if (record.alive) this.#children.add(record.pid);
+        else this.#children.delete(record.pid);
+        return;
+      case 'call':
+        this.#openChannels().call.receive(record.d);
+        return;
+      case 'hook':
+        this.#channels?.hook.receive(record.d);
+        return;
+      case 'fatal':
+        this.#note({ kind: 'late-error', detail: record.failure.message });
+    }
+    if ('seq' in record && record.seq === this.#seq) this.#occupant?.onRecord(record);
+  }
+
+  /** Something was seen outside what the looks report. Idle, it condemns at once; leased, the lease's end decides. */
+  #note(finding: WireFinding): void {
+    this.#found.push(finding);
+    if (this.#occupant === null && this.state === 'idle') this.condemn();
+  }
+
+  #openChannels(): Channels {
+    this.#channels ??= {
+      call: openChannel({ post: (d) => this.#tenure.post({ t: 'call', d }), expose: this.#occupant?.calls }),
+      hook: openChannel<IsolateHooks>({ post: (d) => this.#tenure.post({ t: 'hook', d }) }),
+    };
+    return this.#channels;
+  }
+
+  #endChannels(reason: string): void {
+    this.#channels?.call.end(reason);
+    this.#channels?.hook.end(reason);
+    this.#channels = null;
+  }
+
+  #become(type: IsolateEvent['type']): void {
+    this.#actor.send({ type });
+  }
+}
+
+/** Ends a child process that a tool left; it may be gone already. */
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // ESRCH: nothing is left to end.
+  }
+}

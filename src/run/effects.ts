@@ -1,0 +1,108 @@
+/**
+ * Effects: what an isolate may ask of the host during one attempt: to let an effect go, to note how it ended, and blobs.
+ *
+ * Invariants: an effect is let go only after its intent was recorded, and never after a stop; the grant is the cut between
+ * cancelled and indeterminate. Deliberately absent: running the effect, which happens in the isolate.
+ */
+import { LeaseholdError } from '../model/errors.ts';
+import type { IntentState } from '../model/result.ts';
+import { intentKey } from '../record/fold.ts';
+import type { HostCalls } from '../wire/protocol.ts';
+import type { Answer, AttemptSetting } from './attempt-setting.ts';
+import type { Journal } from './journal.ts';
+
+/** The name under which the body of an opaque tool is an intent: the attempt itself. */
+const BODY = '';
+
+export class Effects implements HostCalls {
+  readonly #setting: AttemptSetting;
+  readonly #journal: Journal;
+  readonly #mayDispatch: (seq: number) => boolean;
+  readonly #isOpen: (seq: number) => boolean;
+  #body: 'none' | 'dispatched' | 'settled' = 'none';
+
+  /** `mayDispatch`: whether the lease numbered `seq` runs and no stop is recorded or due. `isOpen`: whether it has not ended. */
+  constructor(
+    setting: AttemptSetting,
+    journal: Journal,
+    mayDispatch: (seq: number) => boolean,
+    isOpen: (seq: number) => boolean,
+  ) {
+    this.#setting = setting;
+    this.#journal = journal;
+    this.#mayDispatch = mayDispatch;
+    this.#isOpen = isOpen;
+  }
+
+  /** Records the body of an opaque tool as dispatched, once per attempt. A promise when the log needs time. */
+  dispatchBody(): undefined | Promise<void> {
+    if (this.#setting.tool.effects !== 'opaque' || this.#body !== 'none') return undefined;
+    const written = this.#journal.write('dispatched', BODY, this.#dispatched(this.#key(BODY, null), 'hold'));
+    if (written === undefined) this.#body = 'dispatched';
+    return written?.then(() => {
+      this.#body = 'dispatched';
+    });
+  }
+
+  /** The tool answered. A throw after a stop leaves the body open: it proves nothing. */
+  settleBody(answer: Answer, stopped: boolean): void {
+    if (answer.ok) this.#closeBody('applied');
+    else if (answer.failure.name === 'NotAppliedError') this.#closeBody('not-applied');
+    else if (!stopped) this.#closeBody('failed');
+  }
+
+  /** The body was dispatched and its run was taken back before it began. */
+  withdrawBody(): void {
+    this.#closeBody('not-applied');
+  }
+
+  async dispatch(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
+    const { name } = intent;
+    const { tool } = this.#setting;
+    if (tool.effects === 'none') throw refused(name, `the tool ${tool.name} declares effects: 'none'`);
+    if (typeof name !== 'string' || name === '') throw refused(String(name), 'an intent needs a name');
+    if (!this.#mayDispatch(seq)) throw refused(name, 'a stop came first');
+    const key = this.#key(name, intent.key);
+    try {
+      await this.#journal.write('dispatched', name, this.#dispatched(key, intent.onAmbiguous));
+    } catch (cause) {
+      throw refused(name, 'it could not be recorded', cause);
+    }
+    if (this.#mayDispatch(seq)) return key;
+    // The stop came between the record and the grant: the effect is not let go, and the record says so.
+    await this.#journal.write('settled', name, { state: 'not-applied' });
+    throw refused(name, 'a stop came first');
+  }
+
+  async settle(seq: number, name: string, state: Exclude<IntentState, 'dispatched'> | 'open'): Promise<void> {
+    if (state === 'open') return;
+    const kind = this.#isOpen(seq) ? 'settled' : 'late';
+    await this.#journal.write(kind, name, { state });
+  }
+
+  putBlob(_seq: number, bytes: Uint8Array): Promise<string> {
+    return this.#setting.blobs.put(this.#setting.names.tenant, bytes);
+  }
+  getBlob(_seq: number, digest: string): Promise<Uint8Array> {
+    return this.#setting.blobs.get(this.#setting.names.tenant, digest);
+  }
+
+  #closeBody(state: Exclude<IntentState, 'dispatched'>): void {
+    if (this.#body !== 'dispatched') return;
+    this.#body = 'settled';
+    // A refusal by the log leaves the body open, which is what the record then says.
+    this.#journal.write('settled', BODY, { state })?.catch(() => undefined);
+  }
+
+  #key(name: string, key: string | null): string {
+    const { names, tool, input, idempotencyKey } = this.#setting;
+    return intentKey({ ...names, tool: tool.name, name, key, input, seed: idempotencyKey });
+  }
+  #dispatched(key: string, onAmbiguous: string): Record<string, unknown> {
+    return { key, onAmbiguous, tool: this.#setting.tool.name };
+  }
+}
+
+function refused(name: string, why: string, cause?: unknown): LeaseholdError {
+  return new LeaseholdError('INTENT_REFUSED', `The effect "${name}" was not let go: ${why}.`, cause === undefined ? {} : { cause });
+}

@@ -1,0 +1,74 @@
+/**
+ * Journal: what one attempt writes into the event log, and what the log has acknowledged of it.
+ *
+ * Invariants: only acknowledged entries decide anything; an entry that could not be written is as if it had not happened.
+ * Deliberately absent: the verdict over the entries (`decide/classify.ts`).
+ */
+import type { IntentRecord } from '../model/result.ts';
+import type { EventLog, LogEvent, LogEventKind } from '../model/stores.ts';
+import type { Clock } from '../model/time.ts';
+import { foldIntents } from '../record/fold.ts';
+
+/** Under whose name an attempt writes. */
+export interface AttemptNames {
+  readonly tenant: string;
+  readonly run: string;
+  readonly branch: string;
+  readonly requestId: string;
+  readonly attempt: number;
+}
+
+const NO_INTENTS: readonly IntentRecord[] = Object.freeze([]);
+
+export class Journal {
+  readonly #log: EventLog;
+  readonly #names: AttemptNames;
+  readonly #clock: Clock;
+  /** The first entry, from which times count, and every entry of an intent. */
+  readonly #entries: LogEvent[] = [];
+  readonly #unacknowledged = new Set<Promise<unknown>>();
+
+  constructor(log: EventLog, names: AttemptNames, clock: Clock) {
+    this.#log = log;
+    this.#names = names;
+    this.#clock = clock;
+  }
+
+  /**
+   * Appends one entry; `intent` is `''` for the attempt itself. Undefined when it is recorded at once, else a promise.
+   * @throws (or rejects) when the log refuses the entry or cannot write it.
+   */
+  write(kind: LogEventKind, intent: string, body: LogEvent['body']): undefined | Promise<void> {
+    const { tenant, run, branch, requestId, attempt } = this.#names;
+    const atWall = this.#clock.wall();
+    const written = this.#log.append({ tenant, run, branch, requestId, attempt, intent, kind, atWall, body });
+    if (!(written instanceof Promise)) {
+      this.#note(written);
+      return undefined;
+    }
+    const noted = written.then((event) => this.#note(event));
+    this.track(noted);
+    return noted;
+  }
+
+  /** Makes the attempt's end wait for a chain of entries that are still on their way. */
+  track(entries: Promise<unknown>): void {
+    this.#unacknowledged.add(entries);
+    const forget = () => this.#unacknowledged.delete(entries);
+    entries.then(forget, forget);
+  }
+
+  /** The acknowledged intents, each in its last state. */
+  intents(): readonly IntentRecord[] {
+    return this.#entries.length < 2 ? NO_INTENTS : foldIntents(this.#entries);
+  }
+
+  /** Null when nothing is on its way; else settles once all of it was acknowledged or refused. */
+  untilAcknowledged(): Promise<unknown> | null {
+    return this.#unacknowledged.size === 0 ? null : Promise.allSettled(this.#unacknowledged);
+  }
+
+  #note(event: LogEvent): void {
+    if (this.#entries.length === 0 || event.kind === 'dispatched' || event.kind === 'settled') this.#entries.push(event);
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Queue: attempts that wait for an isolate, in strict order of arrival.
+ *
+ * Invariants: the first in line is served first, also when a later one could be placed; one whose isolate was lost keeps its
+ * place; whatever frees capacity is followed by `dispatch`. Deliberately absent: who may enter (`decide/admission.ts`), and
+ * where isolates come from.
+ */
+import type { Isolate } from '../isolate/isolate.ts';
+import type { Attempt } from './attempt.ts';
+
+/** An attempt in line, and what its placement depends on. */
+export interface Waiting {
+  readonly attempt: Attempt;
+  readonly tenant: string;
+  readonly tool: string;
+  /** An instant of the clock. */
+  readonly since: number;
+}
+
+export class Queue {
+  readonly #capacity: number;
+  readonly #acquire: (waiting: Waiting) => Isolate | null;
+  readonly #line = new Map<Attempt, Waiting>();
+  /** Those that were granted an isolate and lost it, before all others. */
+  readonly #returned = new Map<Attempt, Waiting>();
+  #arriving = 0;
+  #dispatching = false;
+  #hopeful: (() => void)[] = [];
+
+  constructor(capacity: number, acquire: (waiting: Waiting) => Isolate | null) {
+    this.#capacity = capacity;
+    this.#acquire = acquire;
+  }
+
+  /** Everything that is not yet leased, from the call on. */
+  get depth(): number {
+    return this.#line.size + this.#returned.size + this.#arriving;
+  }
+  /** Since when the first in line waits; null when nobody does. */
+  get oldestSince(): number | null {
+    return this.#first()?.since ?? null;
+  }
+
+  /** A request was made that is not in line yet. */
+  expect(): void {
+    this.#arriving += 1;
+  }
+  /** It will not come. */
+  giveUp(): void {
+    this.#arriving -= 1;
+    this.#notice();
+  }
+
+  /** An expected request joins the line. */
+  enter(waiting: Waiting): void {
+    this.#arriving -= 1;
+    this.#line.set(waiting.attempt, waiting);
+    this.dispatch();
+  }
+  /** Back to the head of the line. */
+  enterAgain(waiting: Waiting): void {
+    this.#returned.set(waiting.attempt, waiting);
+    this.dispatch();
+  }
+  leave(attempt: Attempt): void {
+    if (this.#line.delete(attempt) || this.#returned.delete(attempt)) this.#notice();
+  }
+
+  /** Grants what can be granted. A grant may end at once and free its isolate again; the loop takes that up. */
+  dispatch(): void {
+    if (this.#dispatching) return;
+    this.#dispatching = true;
+    try {
+      for (let next = this.#first(); next !== undefined; next = this.#first()) {
+        const isolate = this.#acquire(next);
+        if (isolate === null) break;
+        this.#line.delete(next.attempt);
+        this.#returned.delete(next.attempt);
+        next.attempt.grant(isolate);
+      }
+    } finally {
+      this.#dispatching = false;
+    }
+    this.#notice();
+  }
+
+  /** Resolves once there is room in the queue, or when `release` is called. */
+  untilCapacity(): Promise<void> {
+    if (this.#hasRoom()) return Promise.resolve();
+    return new Promise((resolve) => this.#hopeful.push(resolve));
+  }
+  /** Lets everybody go who waits for room: there will be none. */
+  release(): void {
+    const released = this.#hopeful;
+    this.#hopeful = [];
+    for (const resolve of released) resolve();
+  }
+
+  #first(): Waiting | undefined {
+    return this.#returned.values().next().value ?? this.#line.values().next().value;
+  }
+  #hasRoom(): boolean {
+    return this.depth < Math.max(1, this.#capacity);
+  }
+  #notice(): void {
+    if (this.#hopeful.length > 0 && this.#hasRoom()) this.release();
+  }
+}

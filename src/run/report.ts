@@ -1,0 +1,103 @@
+/**
+ * Report: the one place where a result is made, from what an attempt left behind.
+ *
+ * Invariants: deep-frozen except `value`; every word comes from the verdict and the record, none is decided here.
+ * Deliberately absent: the verdict (`decide/classify.ts`) and redaction (already done where text came in).
+ */
+import type { Verdict } from '../decide/classify.ts';
+import { publicCode } from '../model/errors.ts';
+import type { Attempt, IntentRecord, LeaseRecord, Output, RunError, RunResult, Timing } from '../model/result.ts';
+import type { LeaseState } from '../model/stop.ts';
+import { isoTime } from '../model/time.ts';
+import { EMPTY_OUTPUT } from '../output/capture-limits.ts';
+import type { Attempt as LiveAttempt } from './attempt.ts';
+
+export interface ReportParts {
+  readonly verdict: Verdict;
+  readonly error: RunError | null;
+  /** Only when succeeded. */
+  readonly value: unknown;
+  readonly request: Omit<RunResult['request'], 'attempts'>;
+  /** Null when none was made. */
+  readonly attempt: LiveAttempt | null;
+  readonly intents: readonly IntentRecord[];
+  readonly startedWall: number;
+  readonly totalMs: number;
+  readonly boundMs: number;
+  readonly durability: RunResult['durability'];
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+const NOTHING_DROPPED = Object.freeze({ diagnostics: 0, logLines: 0, lateEvents: 0 });
+const NOTHING_SPENT: Readonly<Record<LeaseState, number>> = Object.freeze({
+  queued: 0,
+  acquired: 0,
+  running: 0,
+  terminating: 0,
+  draining: 0,
+  completed: 0,
+  quarantined: 0,
+});
+
+export function report<T>(parts: ReportParts): RunResult<T> {
+  const { verdict, attempt, request } = parts;
+  const { status, cause } = verdict;
+  const lease = attempt === null ? null : leaseOf(attempt);
+  const timing = timingOf(parts);
+  const also = verdict.also.length === 0 ? NONE : Object.freeze([...verdict.also]);
+  const attempts: readonly Attempt[] =
+    attempt === null ? NONE : Object.freeze([Object.freeze({ number: 1, status, cause, lease, timing })]);
+  return Object.freeze<RunResult<T>>({
+    status,
+    ok: status === 'succeeded',
+    ...(status === 'succeeded' ? { value: parts.value as T } : {}),
+    error: parts.error,
+    cause,
+    also,
+    late: status === 'succeeded' || status === 'failed' ? (attempt?.late ?? null) : null,
+    request: Object.freeze({ ...request, attempts }),
+    lease,
+    timing,
+    exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: null }) : null,
+    output: attempt === null ? EMPTY_OUTPUT : outputOf(attempt),
+    intents: parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
+    durability: parts.durability,
+    diagnostics: attempt?.capture.diagnostics ?? NONE,
+    logs: attempt?.capture.logs ?? NONE,
+    dropped: attempt === null ? NOTHING_DROPPED : Object.freeze(attempt.capture.dropped),
+  });
+}
+
+/** An error that comes from the library's own words. */
+export function wordedError(code: string, name: string, message: string, more: Partial<RunError> = {}): RunError {
+  return Object.freeze({ code: publicCode(code), name, message, truncated: false, ...more });
+}
+
+function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {
+  return Object.freeze({
+    id: lease.id,
+    isolate: isolate === null ? null : Object.freeze({ id: isolate.id, kind: isolate.kind }),
+    path: Object.freeze(lease.path),
+    end: lease.state === 'quarantined' ? ('quarantined' as const) : ('completed' as const),
+    findings,
+  });
+}
+
+/** An abandoned thread may still write: what was read is then a lower bound. */
+function outputOf({ capture, findings }: LiveAttempt): Output {
+  return capture.output(!findings.some(({ kind }) => kind === 'abandoned'));
+}
+
+function timingOf({ attempt, startedWall, totalMs, boundMs }: ReportParts): Timing {
+  const spent = attempt?.lease.spent ?? NOTHING_SPENT;
+  return Object.freeze({
+    startedAt: isoTime(startedWall),
+    queuedMs: spent.queued,
+    acquiredMs: spent.acquired,
+    runningMs: spent.running,
+    terminatingMs: spent.terminating,
+    drainingMs: spent.draining,
+    totalMs,
+    boundMs,
+  });
+}

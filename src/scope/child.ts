@@ -1,0 +1,32 @@
+/**
+ * What lives in a scope: its children as the scope sees them, and how each of them ended.
+ *
+ * Invariant: a child leaves its scope exactly once, with its end. Deliberately absent: what a child does.
+ */
+import type { PendingStop } from '../decide/precedence.ts';
+
+/** A stop on its way from a scope to what lives in it. `atMs` is an instant of the clock. */
+export interface ScopeStop extends PendingStop {
+  readonly kind: 'cancel' | 'parent-deadline' | 'shutdown';
+  readonly scope: string;
+  /** No grace. */
+  readonly force?: boolean;
+  /** The instant by which everything is to have ended. */
+  readonly hurryBy?: number;
+}
+
+export interface ScopeChild {
+  readonly name: string;
+  stop(stop: ScopeStop): void;
+}
+
+/** How a child ended. `killed`: by ending its isolate. `abandoned`: it may still run. */
+export type ChildFate = 'completed' | 'aborted' | 'killed' | 'abandoned';
+
+export interface ChildEnd {
+  readonly name: string;
+  readonly error?: unknown;
+}
+
+/** How everything in a scope ended. */
+export type ShutdownReport = Readonly<Record<ChildFate, readonly ChildEnd[]>>;

@@ -1,0 +1,75 @@
+/**
+ * Children: what is alive in one scope, who else hears its stops, and how each child ended.
+ *
+ * Invariants: a child is let go once; what it ended as is kept, the latest thousand of each kind; whoever waits for the
+ * scope to be empty is told when it is. Deliberately absent: deciding a stop, and waiting with a bound.
+ */
+import type { ChildEnd, ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
+
+const MAX_ENDS = 1_000;
+
+export class Children {
+  readonly #alive = new Set<ScopeChild>();
+  readonly #listening = new Set<ScopeChild>();
+  readonly #ends: Record<ChildFate, ChildEnd[]> = { completed: [], aborted: [], killed: [], abandoned: [] };
+  readonly #remembers: boolean;
+  #onEmpty: (() => void)[] = [];
+
+  /** `remembers`: false for a scope that lives as long as its supervisor and would only grow. */
+  constructor(remembers: boolean) {
+    this.#remembers = remembers;
+  }
+
+  get size(): number {
+    return this.#alive.size;
+  }
+
+  /** True when it is the first. */
+  add(child: ScopeChild): boolean {
+    this.#alive.add(child);
+    return this.#alive.size === 1;
+  }
+
+  /** True when it was the last. `fate` is null for an inner scope, which has no end of its own. */
+  remove(child: ScopeChild, fate: ChildFate | null, error?: unknown): boolean {
+    if (!this.#alive.delete(child)) return false;
+    if (fate !== null && this.#remembers) {
+      const ends = this.#ends[fate];
+      ends.push(Object.freeze({ name: child.name, ...(error === undefined || error === null ? {} : { error }) }));
+      if (ends.length > MAX_ENDS) ends.shift();
+    }
+    if (this.#alive.size > 0) return false;
+    const waiting = this.#onEmpty;
+    this.#onEmpty = [];
+    for (const resolve of waiting) resolve();
+    return true;
+  }
+
+  /** Hears every stop without being alive here: an inner scope whose signal somebody holds. */
+  listen(child: ScopeChild): void {
+    this.#listening.add(child);
+  }
+  unlisten(child: ScopeChild): void {
+    this.#listening.delete(child);
+  }
+
+  stop(stop: ScopeStop): void {
+    for (const child of new Set([...this.#alive, ...this.#listening])) child.stop(stop);
+  }
+
+  untilEmpty(): Promise<void> {
+    return this.#alive.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#onEmpty.push(resolve));
+  }
+
+  /** What is still alive is reported abandoned. */
+  report(): ShutdownReport {
+    const { completed, aborted, killed, abandoned } = this.#ends;
+    const left = [...this.#alive].map(({ name }) => Object.freeze({ name }));
+    return Object.freeze({
+      completed: Object.freeze([...completed]),
+      aborted: Object.freeze([...aborted]),
+      killed: Object.freeze([...killed]),
+      abandoned: Object.freeze([...abandoned, ...left]),
+    });
+  }
+}

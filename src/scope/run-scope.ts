@@ -1,0 +1,244 @@
+/**
+ * RunScope: how long things may live, and the only way to start anything.
+ *
+ * Invariants: it ends after everything in it has ended or is reported abandoned; a deadline is only ever tightened, and in a
+ * nest only the earliest arms, the outer one in a tie; no promise of it goes unhandled.
+ * Deliberately absent: how a request runs. The supervisor gives that in as `submit`.
+ */
+import { ScopeClosedError } from '../model/errors.ts';
+import type { Observer } from '../model/event.ts';
+import { mintId } from '../model/ids.ts';
+import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
+import { type ScopeConfig, parseScopeOptions } from '../model/options.ts';
+import type { RunResult } from '../model/result.ts';
+import type { BlobStore, EventLog } from '../model/stores.ts';
+import type { Clock, Timer } from '../model/time.ts';
+import type { Tool } from '../model/tool.ts';
+import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
+import { Children } from './children.ts';
+import { type Ctx, makeCtx } from './ctx.ts';
+import { reasonOf } from './reason.ts';
+import { type Child, Spawned, type SpawnOptions } from './spawned.ts';
+import { newTrace } from './trace.ts';
+
+/** What all scopes of one supervisor share. */
+export interface ScopeHost {
+  readonly clock: Clock;
+  readonly eventLog: EventLog;
+  readonly blobs: BlobStore;
+  /** How long a scope waits for its children after a stop. Milliseconds. */
+  readonly boundMs: number;
+  submit(scope: RunScope, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult>;
+}
+
+/** The deadline that holds in a scope. `atMs` is an instant of the clock. */
+export interface ScopeDeadline {
+  readonly kind: 'parent-deadline';
+  readonly atMs: number;
+  readonly scope: string;
+  readonly depth: number;
+}
+
+export class RunScope implements AsyncDisposable, ScopeChild {
+  readonly id = mintId('scope');
+  readonly name: string;
+  readonly ctx: Ctx;
+  readonly observers: readonly Observer[];
+  readonly deadline: ScopeDeadline | null;
+  readonly #host: ScopeHost;
+  readonly #parent: RunScope | null;
+  readonly #depth: number;
+  readonly #children: Children;
+  readonly #unfollow: () => void;
+  #stop: ScopeStop | null = null;
+  #controller: AbortController | null = null;
+  #timer: Timer | null = null;
+  #ending: Promise<ShutdownReport> | null = null;
+  #sealed = false;
+
+  constructor(host: ScopeHost, parent: RunScope | null, options: ScopeOptions | undefined) {
+    const given = parseScopeOptions(options);
+    this.#host = host;
+    this.#parent = parent;
+    this.#depth = parent === null ? 0 : parent.#depth + 1;
+    this.#children = new Children(parent !== null);
+    this.observers = parent === null ? given.observers : [...parent.observers, ...given.observers];
+    this.deadline = this.#tighter(given.deadlineMs);
+    this.ctx = this.#makeCtx(given);
+    this.name = this.ctx.branch;
+    this.#unfollow = given.signal === null ? () => undefined : this.#follow(given.signal);
+  }
+
+  /** The stop that holds here: its own, an outer one, or a deadline that has passed. */
+  get stopped(): ScopeStop | null {
+    const told = this.#stop ?? this.#parent?.stopped ?? null;
+    return told ?? (this.deadline !== null && this.deadline.atMs <= this.#host.clock.now() ? this.deadline : null);
+  }
+  get closed(): boolean {
+    return this.#sealed || this.#ending !== null || this.#parent?.closed === true;
+  }
+
+  /**
+   * Runs a tool in this scope; the promise resolves for every way the request can end.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
+   */
+  runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
+    return this.#host.submit(this, tool, input, options) as Promise<RunResult<Out>>;
+  }
+
+  /**
+   * Starts a function of the host with a scope of its own. It cannot be killed: told to stop and not returning, it is
+   * reported as abandoned. @throws ScopeClosedError after `shutdown`.
+   */
+  spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options: SpawnOptions = {}): Child<T> {
+    this.#refuseWhenClosed(`"${name}" was not started`);
+    return new Spawned(this, this.#host.clock, this.#host.boundMs, name, body, options);
+  }
+
+  /** A child scope under the same run. It may only tighten the deadline. @throws ScopeClosedError after `shutdown`. */
+  fork(options: Omit<ScopeOptions, 'tenant' | 'run'> = {}): RunScope {
+    this.#refuseWhenClosed('it cannot be forked');
+    const { tenant, run, branch, trace } = this.ctx;
+    return new RunScope(this.#host, this, { branch, trace, ...options, tenant, run });
+  }
+
+  /** A scope of another run inside this one. @internal */
+  open(options: ScopeOptions | undefined): RunScope {
+    return new RunScope(this.#host, this, options);
+  }
+
+  /** Tells everything in the scope to stop. `accepted` is false when it had been told before. */
+  cancel(reason?: string, { force = false }: { readonly force?: boolean } = {}): { accepted: boolean } {
+    const accepted = this.stopped === null;
+    const words = reason === undefined ? {} : { reason: String(reason) };
+    const { id: scope } = this;
+    this.stop({ kind: 'cancel', atMs: this.#host.clock.now(), scope, depth: this.#depth, ...words, force });
+    return { accepted };
+  }
+
+  /** Resolves once nothing runs in the scope. Nothing is told to stop. */
+  untilEnded(): Promise<void> {
+    return this.#children.untilEmpty();
+  }
+
+  /** Cancels, waits for every end within the bound, and reports. Idempotent: one promise for all callers. */
+  shutdown(): Promise<ShutdownReport> {
+    if (this.#ending === null) {
+      this.#ending = this.#end();
+      if (this.stopped === null) this.cancel('the scope was shut down');
+    }
+    return this.#ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
+  }
+
+  /** Hears a stop, its own or an outer one. @internal */
+  stop(stop: ScopeStop): void {
+    this.#stop ??= stop;
+    this.#disarm();
+    this.#controller?.abort(reasonOf(this.#stop));
+    this.#children.stop(stop);
+  }
+
+  /** Nothing new may start; what runs goes on. @internal */
+  seal(): void {
+    this.#sealed = true;
+  }
+
+  /** A child begins to live here. @internal */
+  adopt(child: ScopeChild): void {
+    if (this.#children.add(child)) this.#parent?.adopt(this);
+  }
+
+  /** A child has ended; `fate` is null for an inner scope. @internal */
+  release(child: ScopeChild, fate: ChildFate | null, error?: unknown): void {
+    if (this.#children.remove(child, fate, error)) this.#parent?.release(this, null);
+  }
+
+  async #end(): Promise<ShutdownReport> {
+    const { clock, boundMs } = this.#host;
+    if (this.#children.size > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimeout(resolve, boundMs);
+        void this.#children.untilEmpty().then(() => {
+          clock.clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    this.#unfollow();
+    this.#disarm();
+    if (this.#parent !== null) this.#parent.#children.unlisten(this);
+    return this.#children.report();
+  }
+
+  #refuseWhenClosed(consequence: string): void {
+    if (this.closed) throw new ScopeClosedError('SCOPE_CLOSED', `The scope is closed; ${consequence}.`);
+  }
+
+  #tighter(deadlineMs: number | null): ScopeDeadline | null {
+    const outer = this.#parent?.deadline ?? null;
+    if (deadlineMs === null) return outer;
+    const atMs = this.#host.clock.now() + deadlineMs;
+    if (outer !== null && outer.atMs <= atMs) return outer;
+    return Object.freeze({ kind: 'parent-deadline', atMs, scope: this.id, depth: this.#depth });
+  }
+
+  #makeCtx({ tenant, run, branch, trace }: ScopeConfig): Ctx {
+    const { deadline } = this;
+    const { clock, eventLog, blobs } = this.#host;
+    const remainingMs = () => (deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, deadline.atMs - clock.now()));
+    return makeCtx(
+      {
+        tenant,
+        run: run ?? mintId('run'),
+        branch,
+        deadline: Object.freeze({ scope: deadline?.scope ?? null, remainingMs }),
+        trace: trace ?? newTrace(),
+        eventLog,
+        blobs,
+      },
+      () => this.#signal(),
+    );
+  }
+
+  /** Made on demand; from then on the scope hears stops although nothing may run in it. */
+  #signal(): AbortSignal {
+    if (this.#controller !== null) return this.#controller.signal;
+    this.#controller = new AbortController();
+    const { stopped, deadline } = this;
+    if (stopped !== null) this.#controller.abort(reasonOf(stopped));
+    else {
+      if (this.#parent !== null) this.#parent.#children.listen(this);
+      if (deadline !== null) {
+        const { clock } = this.#host;
+        // The signal alone holds nothing open: whoever waits for it is held by what it does.
+        this.#timer = clock.setTimeout(() => this.stop(deadline), Math.max(0, deadline.atMs - clock.now()), false);
+      }
+    }
+    return this.#controller.signal;
+  }
+
+  #disarm(): void {
+    if (this.#timer !== null) this.#host.clock.clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #follow(signal: AbortSignal): () => void {
+    const cancel = () => void this.cancel(wordsOf(signal.reason));
+    if (signal.aborted) cancel();
+    else signal.addEventListener('abort', cancel, { once: true });
+    return () => signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** What a caller's abort reason says, in words. Total. */
+export function wordsOf(reason: unknown): string {
+  try {
+    return reason instanceof Error ? reason.message : String(reason);
+  } catch {
+    return 'aborted';
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * Supervisor: the queue, the isolates and a root scope, joined.
+ *
+ * Invariants: nothing is shared between two supervisors; `close` settles within its bound and says what did not end; an idle
+ * supervisor holds nothing open. Deliberately absent: signal handlers, `process.exit`, and anything global.
+ */
+import { admit } from './decide/admission.ts';
+import { ActorTree } from './isolate/actor-tree.ts';
+import { Fleet, type IsolateInfo } from './isolate/fleet.ts';
+import type { TenureSource } from './isolate/tenure.ts';
+import { ThreadPool } from './isolate/thread-pool.ts';
+import { invalidOption, LeaseholdError } from './model/errors.ts';
+import { mintId } from './model/ids.ts';
+import type { Bounds, RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
+import { DEFAULTS, parseRunOptions, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
+import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
+import type { RunResult } from './model/result.ts';
+import { STATUSES, type Status } from './model/stop.ts';
+import type { Tool } from './model/tool.ts';
+import { createRedactor } from './output/redaction.ts';
+import { memoryBlobStore } from './record/memory-blob-store.ts';
+import { memoryEventLog } from './record/memory-event-log.ts';
+import { Observers } from './run/observers.ts';
+import { Queue } from './run/queue.ts';
+import { Request, type RequestHost } from './run/request.ts';
+import type { ScopeStop } from './scope/child.ts';
+import { RunScope, type ScopeHost } from './scope/run-scope.ts';
+
+/** What `close` reports. */
+export interface CloseReport {
+  /** Requests that ended by themselves after the call. */
+  readonly settled: number;
+  /** Requests that the close ended. */
+  readonly interrupted: number;
+  /** Isolates whose end was not seen. */
+  readonly abandoned: readonly IsolateInfo[];
+}
+
+export interface Statistics {
+  readonly state: ActorTree['state'];
+  readonly isolates: Readonly<Record<'booting' | 'idle' | 'leased' | 'resetting' | 'quarantined' | 'abandoned', number>>;
+  readonly queue: { readonly depth: number; readonly oldestMs: number };
+  readonly requests: Readonly<Record<Status, number>>;
+  readonly replacements: number;
+  readonly protocolViolations: number;
+  readonly worstCaseStopMs: number;
+}
+
+/** The cap of the output drain after a kill. Milliseconds. */
+const POST_KILL_MS = 500;
+
+/** What `close` keeps back of its bound to see isolates end. Milliseconds, at most a quarter of the bound. */
+const CLOSE_RESERVE_MS = 250;
+
+/** The longest an attempt may take from a stop to its end. */
+function boundOf({ graceMs, killMs, sweepMs, resetMs, healthMs }: Bounds): number {
+  return graceMs + killMs + POST_KILL_MS + sweepMs + resetMs + healthMs;
+}
+
+export class Supervisor implements AsyncDisposable {
+  readonly #config: SupervisorConfig;
+  readonly #actors: ActorTree;
+  readonly #fleet: Fleet;
+  readonly #queue: Queue;
+  readonly #observers: Observers;
+  readonly #root: RunScope;
+  readonly #requestHost: RequestHost;
+  readonly #live = new Set<Request>();
+  readonly #ended: Record<Status, number>;
+  #violations = 0;
+  #closing: Promise<CloseReport> | null = null;
+  #atClose: { settled: number; interrupted: number } | null = null;
+  #readying: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #worstCaseStopMs: number;
+
+  /** `tenures`: where threads come from; by default Piscina. */
+  constructor(options: SupervisorOptions | undefined, tenures?: TenureSource) {
+    const config = parseSupervisorOptions(options);
+    this.#config = config;
+    this.#worstCaseStopMs = boundOf(config.defaults);
+    this.#ended = Object.fromEntries(STATUSES.map((status) => [status, 0])) as Record<Status, number>;
+    const violated = () => {
+      this.#violations += 1;
+    };
+    this.#actors = new ActorTree(mintId('supervisor'), violated, config.inspect);
+    this.#observers = new Observers(config.clock, config.observers);
+    const { clock, isolates, standby, maxAbandoned, resourceLimits, health, output } = config;
+    const maxThreads = isolates + standby + maxAbandoned;
+    const tailBytes = Math.max(output.stdoutBytes, output.stderrBytes);
+    const source = tenures ?? new ThreadPool({ clock, maxThreads, resourceLimits: { ...resourceLimits }, health, tailBytes, onError: () => undefined });
+    this.#fleet = new Fleet(config, source, this.#actors, {
+      onCapacity: () => this.#onCapacity(),
+      onViolation: violated,
+      onIsolateEvent: (type, isolate) => this.#observers.tell({ type, isolate }),
+      onImpairment: (reason) => this.#impair(reason),
+      isAwaited: () => this.#readying.length > 0,
+    });
+    this.#queue = new Queue(config.queue.capacity, ({ tenant, tool }) => this.#fleet.acquire({ tenant, tool }));
+    const eventLog = config.eventLog ?? memoryEventLog();
+    const blobs = config.blobs ?? memoryBlobStore();
+    const redactor = createRedactor(config.redact);
+    this.#requestHost = {
+      config,
+      actors: this.#actors,
+      eventLog,
+      blobs,
+      redactor,
+      observers: this.#observers,
+      queue: this.#queue,
+      boundOf,
+      admit: () =>
+        admit({ state: this.#actors.state, waiting: this.#queue.depth, capacity: config.queue.capacity, idle: this.#fleet.free }),
+      onResult: (request, result) => this.#onResult(request, result),
+    };
+    const scopeHost: ScopeHost = { clock, eventLog, blobs, boundMs: boundOf(config.defaults), submit: (...call) => this.#submit(...call) };
+    this.#root = new RunScope(scopeHost, null, undefined);
+    this.#actors.send({ type: 'OPENED' });
+    this.#fleet.fill();
+  }
+
+  /**
+   * Resolves once all isolates and the standby are booted; at once later on.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DEGRADED` when isolates die at boot, `ERR_LEASEHOLD_CLOSED`.
+   */
+  untilReady(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#readying.push({ resolve, reject });
+      this.#tellReady();
+    });
+  }
+
+  /** Resolves when the queue has room, or when the supervisor closes. */
+  untilCapacity(): Promise<void> {
+    return this.#closing === null ? this.#queue.untilCapacity() : Promise.resolve();
+  }
+
+  /**
+   * Runs a tool in a scope of its own; the promise resolves for every way the request can end.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
+   */
+  runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
+    return this.#root.open(undefined).runTool(tool, input, options);
+  }
+
+  /** Opens a scope for one run. Dispose of it: `await using`. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
+  openScope(options?: ScopeOptions): RunScope {
+    return this.#root.open(options);
+  }
+
+  statistics(): Statistics {
+    const { booting, idle, leased, resetting, quarantined, retiring, abandoned } = this.#fleet.count();
+    const { oldestSince, depth } = this.#queue;
+    const oldestMs = oldestSince === null ? 0 : this.#config.clock.now() - oldestSince;
+    return Object.freeze({
+      state: this.#actors.state,
+      // A retired isolate, too, is set aside until its exit is seen.
+      isolates: Object.freeze({ booting, idle, leased, resetting, quarantined: quarantined + retiring, abandoned }),
+      queue: Object.freeze({ depth, oldestMs }),
+      requests: Object.freeze({ ...this.#ended }),
+      replacements: this.#fleet.replacements,
+      protocolViolations: this.#violations,
+      worstCaseStopMs: this.#worstCaseStopMs,
+    });
+  }
+
+  /**
+   * Refuses new requests, ends waiting ones, lets running ones finish as long as the bound allows, stops the rest, ends every
+   * isolate, and reports. Settles within `withinMs` (default 10 000). Idempotent: one promise for all callers.
+   * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`
+   */
+  close(options: { readonly withinMs?: number } = {}): Promise<CloseReport> {
+    const given = optionsObject<typeof options>('options', options);
+    refuseUnknown(given, new Set(['withinMs']), new Set(), 'close');
+    const withinMs = durationOr('withinMs', given.withinMs, DEFAULTS.closeWithinMs);
+    this.#closing ??= this.#close(withinMs);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(withinMs: number): Promise<CloseReport> {
+    const { clock } = this.#config;
+    const closedAt = clock.now();
+    const reserveMs = Math.min(CLOSE_RESERVE_MS, withinMs / 4);
+    const hurryBy = closedAt + withinMs - reserveMs;
+    const shutdown: ScopeStop = { kind: 'shutdown', atMs: closedAt, scope: this.#root.id, hurryBy };
+    this.#actors.send({ type: 'DRAIN' });
+    this.#root.seal();
+    this.#queue.release();
+    this.#tellReady();
+    this.#atClose = { settled: 0, interrupted: 0 };
+    for (const request of [...this.#live]) if (request.isWaiting) request.stop(shutdown);
+    const last = clock.setTimeout(() => this.#root.stop(shutdown), Math.max(0, hurryBy - closedAt - this.#worstCaseStopMs));
+    await this.#within(withinMs - reserveMs, this.#root.untilEnded());
+    clock.clearTimeout(last);
+    this.#actors.send({ type: 'CLOSE' });
+    // What is still here, a function of the host for one, is told and not waited for.
+    this.#root.stop(shutdown);
+    const abandoned = await this.#fleet.close(Math.max(0, closedAt + withinMs - clock.now()));
+    this.#actors.send({ type: 'CLOSED' });
+    return Object.freeze({ ...this.#atClose, abandoned: Object.freeze(abandoned) });
+  }
+
+  #within(ms: number, work: Promise<void>): Promise<void> {
+    const { clock } = this.#config;
+    return new Promise((resolve) => {
+      const timer = clock.setTimeout(resolve, ms);
+      void work.then(() => {
+        clock.clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #submit(scope: RunScope, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult> {
+    let request: Request;
+    try {
+      request = new Request(this.#requestHost, scope, checkedTool(tool), parseRunOptions(options));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#live.add(request);
+    request.start(input);
+    return request.result;
+  }
+
+  #onResult(request: Request, { status, cause, also }: RunResult): void {
+    this.#live.delete(request);
+    this.#ended[status] += 1;
+    this.#worstCaseStopMs = Math.max(this.#worstCaseStopMs, request.boundMs);
+    if (this.#atClose === null) return;
+    const ended = [cause, ...also].some((stop) => stop?.kind === 'shutdown') && status !== 'succeeded' && status !== 'failed';
+    this.#atClose[ended ? 'interrupted' : 'settled'] += 1;
+  }
+
+  #onCapacity(): void {
+    this.#queue.dispatch();
+    if (this.#readying.length > 0) this.#tellReady();
+  }
+
+  #impair(reason: string | null): void {
+    if (this.#closing !== null) return;
+    this.#actors.send(reason === null ? { type: 'HEAL' } : { type: 'DEGRADE', reason });
+    this.#observers.tell({ type: reason === null ? 'supervisor.healed' : 'supervisor.degraded' });
+    this.#tellReady();
+  }
+
+  #tellReady(): void {
+    const { state } = this.#actors;
+    const refusal = admit({ state, waiting: 0, capacity: 1, idle: 1 });
+    if (refusal === 'ok' && !this.#fleet.isFull) return;
+    const waiting = this.#readying;
+    this.#readying = [];
+    for (const { resolve, reject } of waiting) {
+      if (refusal === 'ok') resolve();
+      else reject(new LeaseholdError(refusal, `The supervisor is ${state}: it will not be ready.`));
+    }
+  }
+}
+
+function checkedTool(tool: unknown): Tool {
+  if (typeof tool === 'object' && tool !== null && 'module' in tool && 'exportName' in tool && Object.isFrozen(tool)) return tool as Tool;
+  throw invalidOption('tool', tool, 'a tool made by defineTool');
+}
+
+/**
+ * Opens a supervisor and starts to boot its isolates. Nothing of it is global.
+ * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`, `ERR_LEASEHOLD_NOT_AVAILABLE`, `ERR_LEASEHOLD_ENTRY_MISSING`
+ */
+export function createSupervisor(options?: SupervisorOptions): Supervisor {
+  return new Supervisor(options);
+}
+
+/** The same with other threads: what tests use to be without any. @internal */
+export function openSupervisor(options: SupervisorOptions | undefined, { tenures }: { readonly tenures: TenureSource }): Supervisor {
+  return new Supervisor(options, tenures);
+}
