@@ -16,7 +16,8 @@ import { DEFAULTS } from '../src/model/options.ts';
 import { LEASE_STATES, STATUSES, STOP_KINDS } from '../src/model/stop.ts';
 import { nodesOf, parse, pathsUnder, ROOT } from './support/sources.ts';
 
-const { text } = parse('README.md');
+/** However wide its tables are set. */
+const text = parse('README.md').text.replace(/^\|.*\|$/gm, (row) => row.replace(/ *\| */g, ' | ').trim());
 const start = promisify(execFile);
 
 const blocks = [...text.matchAll(/```js( run)?\n\/\/ ([\w-]+\.mjs)(?::[^\n]*)?\n([\s\S]*?)```/g)].map(

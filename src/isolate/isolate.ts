@@ -156,14 +156,14 @@ export class Isolate {
     this.#occupant = null;
     this.#found = [];
     this.#endChannels('the lease is over');
-    this.#become('RELEASED');
+    this.release();
     this.#become('FIT');
     this.#rest();
   }
 
   /** The lease is over and looks or hooks are still to come. */
   release(): void {
-    this.#become('RELEASED');
+    if (this.state === 'leased') this.#become('RELEASED');
   }
 
   /** Sets it aside and issues its kill. The occupant, if any, hears `onExit` or `onAbandoned`. */

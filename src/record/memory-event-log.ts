@@ -25,8 +25,9 @@ class MemoryEventLog implements MemoryLog {
   readonly durability = 'none';
   readonly #maxAttempts: number;
   readonly #attempts = new Map<string, Entry>();
-  /** Closed attempts, the oldest first. */
-  readonly #closed = new Set<string>();
+  /** A ring of closed attempts. Not a set read at its front: V8 walks over what was deleted there, which made it 9 µs. */
+  readonly #closed: string[] = [];
+  #closedCount = 0;
   #seq = 0;
 
   constructor(maxAttempts: number) {
@@ -69,12 +70,11 @@ class MemoryEventLog implements MemoryLog {
 
   #close(id: string, entry: Entry): void {
     entry.closed = true;
-    this.#closed.add(id);
-    if (this.#closed.size <= this.#maxAttempts) return;
-    const [oldest] = this.#closed;
-    if (oldest === undefined) return;
-    this.#closed.delete(oldest);
-    this.#attempts.delete(oldest);
+    const place = this.#closedCount % this.#maxAttempts;
+    this.#closedCount += 1;
+    const oldest = this.#closed[place];
+    if (oldest !== undefined) this.#attempts.delete(oldest);
+    this.#closed[place] = id;
   }
 
   async *read(filter: { run?: string; after?: number; limit?: number } = {}): AsyncIterable<LogEvent> {

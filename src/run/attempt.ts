@@ -168,8 +168,7 @@ export class Attempt implements Occupant {
       this.#note({ kind: 'isolate-exit', atMs: this.#now() });
     }
     this.lease.send({ type: 'EXITED' });
-    const detail = exit.code === null ? {} : { detail: `exit code ${exit.code}` };
-    this.#quarantine([{ kind: this.#killed ? 'killed' : 'exited', ...detail }]);
+    this.#quarantine([this.#killed ? { kind: 'killed' } : { kind: 'exited', detail: `exit code ${exit.code}` }]);
   }
 
   onAbandoned(): void {

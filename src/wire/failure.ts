@@ -102,7 +102,8 @@ function put(fields: Record<string, unknown>, name: string, value: unknown, budg
 function copy(value: unknown, depth: number, budget: Budget): unknown {
   if (typeof value === 'string') return cut(value, LIMITS.field, budget);
   if (typeof value === 'boolean' || value === null) return value;
-  if (typeof value === 'number') return isFinite(value) ? value : textOf(value);
+  // The sum turns the negative zero, which JSON does not know, into zero.
+  if (typeof value === 'number') return isFinite(value) ? value + 0 : textOf(value);
   if (!isObject(value)) return value === undefined ? null : cut(textOf(value), LIMITS.field, budget);
   budget.nodes -= 1;
   if (typeof value === 'function' || depth > LIMITS.depth || budget.nodes < 0) {

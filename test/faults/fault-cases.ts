@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Fate, fixture, sharedWords, untilChanged, type Work } from '../support/fault-adapter.ts';
+import { type Fate, sharedWords, untilChanged, type Work } from '../support/fault-adapter.ts';
 
 /** What a row sets up besides the tool. */
 export interface Scene {

@@ -8,7 +8,10 @@ import { createRedactor } from '../../src/output/redaction.ts';
 const bytesOf = (s: string): Uint8Array => new TextEncoder().encode(s);
 function keep(limit: number, head: number, ...pieces: (string | number)[]) {
   const keeper = new HeadTailKeeper(limit, head);
-  for (const piece of pieces) typeof piece === 'string' ? keeper.write(bytesOf(piece)) : keeper.skip(piece);
+  for (const piece of pieces) {
+    if (typeof piece === 'string') keeper.write(bytesOf(piece));
+    else keeper.skip(piece);
+  }
   return keeper.finish();
 }
 
@@ -143,7 +146,8 @@ describe('HeadTailKeeper', () => {
         let total = 0;
         for (const part of steps) {
           total += typeof part === 'number' ? part : part.length;
-          typeof part === 'number' ? keeper.skip(part) : keeper.write(part);
+          if (typeof part === 'number') keeper.skip(part);
+          else keeper.write(part);
         }
         const kept = keeper.finish();
         expect(kept.bytesRead).toBe(total);

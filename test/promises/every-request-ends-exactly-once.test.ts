@@ -50,7 +50,7 @@ describe('every request', () => {
       new Map(
         results.map(({ request }) => [
           request.id,
-          events.filter((event) => event.type === type && event.requestId === request.id).length,
+          events.filter((event) => event.type === type && 'requestId' in event && event.requestId === request.id).length,
         ]),
       );
     expect(new Set(results.map(({ request }) => request.id)).size).toBe(results.length);

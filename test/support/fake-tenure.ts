@@ -44,7 +44,7 @@ export class FakeTenure implements Tenure {
   terminated = false;
   closed = false;
   held = true;
-  #told = false;
+  #end: ThreadExit | null = null;
   #listener: TenureListener | null = null;
   readonly #far: Far;
   readonly #outbox: unknown[] = [];
@@ -69,7 +69,7 @@ export class FakeTenure implements Tenure {
   }
 
   post(message: HostMessage): void {
-    if (this.exit !== null || this.closed) return;
+    if (this.#end !== null || this.closed) return;
     this.#inbox.push(message);
     this.#schedule(() => this.#hear());
   }
@@ -80,7 +80,7 @@ export class FakeTenure implements Tenure {
 
   terminate(): void {
     this.terminated = true;
-    if (this.exit === null && (this.#far.dies?.(this) ?? true)) this.#schedule(() => this.die({ code: 1, error: null }));
+    if (this.#end === null && (this.#far.dies?.(this) ?? true)) this.#schedule(() => this.die({ code: 1, error: null }));
   }
 
   ref(): void {
@@ -102,7 +102,7 @@ export class FakeTenure implements Tenure {
 
   /** User code posts whatever it likes. */
   emitForged(record: unknown): void {
-    if (this.exit !== null || this.closed) return;
+    if (this.#end !== null || this.closed) return;
     this.#outbox.push(record);
     this.#schedule(() => this.deliver());
   }
@@ -128,9 +128,10 @@ export class FakeTenure implements Tenure {
     this.emit({ t: 'fatal', seq, failure: { ...FAILURE, code: 'UNCAUGHT', message: 'nobody caught this' } });
   }
 
+  /** The thread dies; its exit is seen with the next delivery. */
   die(exit: ThreadExit): void {
-    if (this.exit !== null) return;
-    this.exit = exit;
+    if (this.#end !== null) return;
+    this.#end = exit;
     this.current = null;
     this.#schedule(() => this.deliver());
   }
@@ -140,8 +141,8 @@ export class FakeTenure implements Tenure {
     while (this.#inbox.length > 0) this.#hear();
     if (this.#listener === null) return;
     for (let record = this.receive(); record !== undefined; record = this.receive()) this.#listener.onRecord(record);
-    if (this.exit !== null && !this.#told) {
-      this.#told = true;
+    if (this.#end !== null && this.exit === null) {
+      this.exit = this.#end;
       this.#listener.onExit(this.exit);
     }
   }
@@ -155,7 +156,7 @@ export class FakeTenure implements Tenure {
 
   #hear(): void {
     const message = this.#inbox.shift();
-    if (message === undefined || this.exit !== null) return;
+    if (message === undefined || this.#end !== null) return;
     if (message.t === 'run') {
       if (this.current !== null) this.overlaps += 1;
       this.runs += 1;
@@ -166,8 +167,6 @@ export class FakeTenure implements Tenure {
       this.started();
     } else if (message.t === 'stop') {
       this.#far.stop?.(this, message);
-    } else if (message.t === 'ping') {
-      this.emit({ t: 'pong' });
     }
   }
 
