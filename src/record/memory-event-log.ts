@@ -11,7 +11,8 @@ import type { EventLog, LogEvent, NewLogEvent, OpenIntent } from '../model/store
 /** One attempt: its entries, and how far each intent has come. */
 interface Entry {
   readonly events: LogEvent[];
-  readonly intents: Map<string, 'dispatched' | 'settled'>;
+  /** Made when the first intent comes; most attempts have none. */
+  intents: Map<string, 'dispatched' | 'settled'> | null;
   admitted: boolean;
   closed: boolean;
 }
@@ -37,7 +38,7 @@ class MemoryEventLog implements MemoryLog {
   append(event: NewLogEvent): LogEvent {
     const id = `${event.requestId} ${event.attempt}`;
     const known = this.#attempts.get(id);
-    const entry: Entry = known ?? { events: [], intents: new Map(), admitted: false, closed: false };
+    const entry: Entry = known ?? { events: [], intents: null, admitted: false, closed: false };
     const fault = faultOf(entry, event);
     if (fault !== null) {
       throw new LeaseholdError('LOG_ORDER', `Entry "${event.kind}" of ${event.requestId} refused: ${fault}.`);
@@ -62,8 +63,8 @@ class MemoryEventLog implements MemoryLog {
     entry.events.push(logged);
     if (known === undefined) this.#attempts.set(id, entry);
     if (kind === 'admitted') entry.admitted = true;
-    else if (kind === 'dispatched' || kind === 'settled') entry.intents.set(intent, kind);
-    else if (kind === 'reconciled' && event.body['verdict'] !== 'unknown') entry.intents.set(intent, 'settled');
+    else if (kind === 'dispatched' || kind === 'settled') mark(entry, intent, kind);
+    else if (kind === 'reconciled' && body['verdict'] !== 'unknown') mark(entry, intent, 'settled');
     else if (kind === 'closed') this.#close(id, entry);
     return logged;
   }
@@ -90,11 +91,16 @@ class MemoryEventLog implements MemoryLog {
     const open: OpenIntent[] = [];
     for (const { events, intents } of this.#attempts.values()) {
       for (const event of events) {
-        if (event.kind === 'dispatched' && intents.get(event.intent) === 'dispatched') open.push(openIntentOf(event));
+        if (event.kind === 'dispatched' && intents?.get(event.intent) === 'dispatched') open.push(openIntentOf(event));
       }
     }
     yield* open;
   }
+}
+
+function mark(entry: Entry, intent: string, state: 'dispatched' | 'settled'): void {
+  entry.intents ??= new Map();
+  entry.intents.set(intent, state);
 }
 
 function openIntentOf({ tenant, run, branch, requestId, attempt, intent, atWall, body }: LogEvent): OpenIntent {
@@ -121,7 +127,7 @@ function openIntentOf({ tenant, run, branch, requestId, attempt, intent, atWall,
 function faultOf(entry: Entry, { kind, intent }: NewLogEvent): string | null {
   const late = kind === 'late' || kind === 'reconciled';
   if (late !== entry.closed) return late ? 'the attempt is not closed' : 'the attempt is closed';
-  const state = entry.intents.get(intent);
+  const state = entry.intents?.get(intent);
   switch (kind) {
     case 'prepared':
       return intent !== '' ? 'it is of an intent' : entry.events.length > 0 ? 'it must come first' : null;
