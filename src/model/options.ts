@@ -25,7 +25,7 @@ import { FINDING_KINDS, type FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import { type Clock, systemClock } from './time.ts';
 
-export type { RunOptions, ScopeOptions, SupervisorOptions } from './option-shapes.ts';
+export type { SupervisorOptions } from './option-shapes.ts';
 export { parseRunOptions, parseScopeOptions, type RunConfig, type ScopeConfig } from './request-options.ts';
 
 const MIB = 1024 * 1024;

@@ -3,4 +3,4 @@
  *
  * Invariant: nothing is defined here. Deliberately absent: any log; the one in memory is `memory-event-log.ts`.
  */
-export type { EventLog, LogEvent, LogEventKind, NewLogEvent, OpenIntent } from '../model/stores.ts';
+export type { EventLog } from '../model/stores.ts';
