@@ -136,7 +136,7 @@ export const CASES = [
   broken('lacks the export', 'export const other = 1;', LOAD),
   broken(
     'leaves a timer that throws during the next run',
-    body("setTimeout(() => { throw new Error('late'); }, 30); return 'done';"),
+    body("setTimeout(() => { throw new Error('late'); }, 200); return 'done';"),
     dirty('residual-handle'),
   ),
   broken('leaves an interval', body("setInterval(() => {}, 10); return 'done';"), dirty('residual-handle')),

@@ -27,7 +27,7 @@ const CALLEE = /^(it|test|describe)\b/;
 const calls: Call[] = files
   .filter(({ path }) => path.endsWith('.test.ts'))
   .flatMap(({ path, syntax }) =>
-    [...nodesOf(syntax)].filter(ts.isCallExpression).flatMap((node) => {
+    [...nodesOf(syntax)].filter(ts.isCallExpression).flatMap((node): Call[] => {
       const callee = node.expression.getText();
       const [first] = node.arguments;
       if (!CALLEE.test(callee) || first === undefined) return [];

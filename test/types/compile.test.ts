@@ -19,18 +19,27 @@ function complaints(options: ts.CompilerOptions): string[] {
       exactOptionalPropertyTypes: true,
       noEmit: true,
       target: ts.ScriptTarget.ES2022,
-      lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'],
+      lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
       types: ['node'],
       ...options,
     },
   );
-  const read = program.getSourceFiles().map(({ fileName }) => fileName.replace(ROOT, ''));
-  expect(read.filter((path) => /^(src|machines|workers)\//.test(path))).toEqual([]);
-  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
-    const line = file === undefined ? 0 : ts.getLineAndCharacterOfPosition(file, start ?? 0).line + 1;
-    const path = file?.fileName.replace(ROOT, '') ?? '';
-    return `${path}:${line} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
-  });
+  // What a library's own declarations get wrong is not ours to mend; ours are checked with the rest.
+  const ours = program.getSourceFiles().filter(({ fileName }) => !fileName.includes('/node_modules/'));
+  const paths = ours.map(({ fileName }) => fileName.replace(ROOT, ''));
+  expect(paths.filter((path) => !/^(dist|test\/types)\//.test(path))).toEqual([]);
+  expect(paths).toContain('dist/src/index.d.ts');
+  const found = ours.flatMap((file) => [
+    ...program.getSyntacticDiagnostics(file),
+    ...program.getSemanticDiagnostics(file),
+  ]);
+  return [...program.getOptionsDiagnostics(), ...program.getGlobalDiagnostics(), ...found].map(
+    ({ file, start, messageText }) => {
+      const line = file === undefined ? 0 : ts.getLineAndCharacterOfPosition(file, start ?? 0).line + 1;
+      const path = file?.fileName.replace(ROOT, '') ?? '';
+      return `${path}:${line} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+    },
+  );
 }
 
 describe('misuse', () => {
@@ -43,9 +52,8 @@ describe('misuse', () => {
     expect(complaints({ module: ts.ModuleKind.NodeNext })).toEqual([]);
   });
 
-  it('does not compile under bundler resolution, declarations checked too', () => {
+  it('does not compile under bundler resolution', () => {
     const moduleResolution = ts.ModuleResolutionKind.Bundler;
-    const all = complaints({ module: ts.ModuleKind.ESNext, moduleResolution, skipLibCheck: false });
-    expect(all.filter((line) => !line.startsWith('node_modules/'))).toEqual([]);
+    expect(complaints({ module: ts.ModuleKind.ESNext, moduleResolution })).toEqual([]);
   });
 });

@@ -34,8 +34,10 @@ export default async function charge(input: { cents: number }, ctx: ToolContext)
 
 export async function scoped(): Promise<void> {
   const supervisor = createSupervisor();
-  // @ts-expect-error: a scope has a tenant and a run
-  supervisor.openScope();
+  // @ts-expect-error: a tenant is a name
+  supervisor.openScope({ tenant: 4 });
+  // @ts-expect-error: no such option
+  supervisor.openScope({ tenant: 'acme', timeoutMs: 1 });
   await using scope = supervisor.openScope({ tenant: 'acme', run: 'r-1' });
   // @ts-expect-error: the ctx is frozen
   scope.ctx.tenant = 'another';
