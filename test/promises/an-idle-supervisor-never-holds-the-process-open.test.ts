@@ -15,6 +15,7 @@ describe('a process', () => {
     ['openScope', ['succeeded', 'exit'], 'ends beside an open scope'],
     ['closed', ['closed', 'exit'], 'ends after two closes'],
     ['closedWhileBooting', ['closed', 'exit'], 'ends after a close while booting'],
+    ['closedBesideBlocked', ['interrupted 1', 'exit'], 'ends quietly once a blocked thread does'],
     ['running', ['succeeded', 'exit'], 'stays for a run in progress'],
     ['hung', ['timed-out', 'exit'], 'stays for the deadline of a hung run'],
     ['queued', ['succeeded', 'succeeded', 'succeeded', 'exit'], 'stays for queued runs'],

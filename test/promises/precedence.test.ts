@@ -5,6 +5,7 @@
  * stop, sweep first, due time beats arrival), and every stop that happened is told. Deliberately absent: real threads
  * (`precedence-on-threads.test.ts`).
  */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../src/model/result.ts';
 import type { StopKind } from '../../src/model/stop.ts';
@@ -138,7 +139,7 @@ async function underWay(due: Partial<Record<Deadline, number>>) {
     if (result === null) throw new Error('the request did not end');
     return result;
   };
-  return { host, tenure, act, finish };
+  return { host, scope, tenure, act, finish };
 }
 
 async function apart(order: readonly Happening[]): Promise<RunResult> {
@@ -184,9 +185,30 @@ describe('several endings apart in time', () => {
     }
   });
 
+  it('for any order of all eight, are told by the rules', async () => {
+    const order = fc.shuffledSubarray([...HAPPENINGS], { minLength: HAPPENINGS.length });
+    await fc.assert(
+      fc.asyncProperty(order, async (happenings) => {
+        expect(told(await apart(happenings)), happenings.join(' → ')).toEqual(expected(happenings));
+      }),
+      { verbose: fc.VerbosityLevel.Verbose, numRuns: 500 },
+    );
+  });
+
   it('tell each deadline at its own instant', async () => {
     const result = await apart(['cancel', 'parent-deadline', 'operation-timeout', 'run-timeout']);
     expect([result.cause, ...result.also].map((stop) => stop?.atMs)).toEqual([100, 110, 120, 130]);
+  });
+});
+
+describe('a deadline of a scope whose signal is watched', () => {
+  it('is told once', async () => {
+    const { host, scope, finish } = await underWay({ 'parent-deadline': START });
+    expect(scope.ctx.signal.aborted).toBe(false);
+    await host.clock.advance(START);
+    expect(scope.ctx.signal.aborted).toBe(true);
+    const result = await finish();
+    expect([result.cause, ...result.also].map((stop) => stop?.kind)).toEqual(['parent-deadline']);
   });
 });
 
