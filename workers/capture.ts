@@ -6,9 +6,10 @@
  * Deliberately absent: native writes to the descriptors and what children inherit, which no hook in a thread can see;
  * and decoding, limits and redaction, which are the host's.
  */
+
+import { defineProperty, uncurry } from '../src/wire/uncurried.ts';
 import type { Outbox } from './outbox.ts';
 import { bufferFrom, encodeText, min, setQuietTimeout, Uint8Array } from './references.ts';
-import { defineProperty, uncurry } from '../src/wire/uncurried.ts';
 
 /** How often a kept tail asks whether the window opened again. */
 const RETRY_MS = 10;
@@ -101,7 +102,8 @@ class Tail {
     this.#limit = limit > 0 ? limit : 1;
   }
   push(bytes: Uint8Array): void {
-    const ring = (this.#ring ??= new Uint8Array(this.#limit));
+    const ring = this.#ring ?? new Uint8Array(this.#limit);
+    this.#ring = ring;
     const kept = bytes.byteLength > this.#limit ? partOf(bytes, bytes.byteLength - this.#limit) : bytes;
     const over = this.byteLength + kept.byteLength - this.#limit;
     if (over > 0) this.#skip(over);

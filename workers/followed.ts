@@ -47,7 +47,12 @@ export function follow(onChild: (pid: number, alive: boolean) => void): Followed
   subscribe('worker_threads', (message) => {
     const { worker } = message as { worker: Worker };
     // The id reads -1 after the exit.
-    add({ kind: 'nested-thread', detail: `thread ${worker.threadId}`, known: false, alive: () => worker.threadId !== -1 });
+    add({
+      kind: 'nested-thread',
+      detail: `thread ${worker.threadId}`,
+      known: false,
+      alive: () => worker.threadId !== -1,
+    });
   });
   subscribe('tracing:net.server.listen:asyncStart', (message) => {
     const { server } = message as { server: Server };

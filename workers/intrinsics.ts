@@ -18,26 +18,57 @@ const generator = Object.getPrototypeOf(function* () {}.prototype) as object;
 const typedArray = Object.getPrototypeOf(Uint8Array) as { prototype: object };
 
 const OBJECTS: readonly (readonly [label: string, object: object])[] = [
-  ['Object', Object], ['Object.prototype', Object.prototype], ['Function.prototype', Function.prototype],
-  ['Array', Array], ['Array.prototype', Array.prototype], ['String', String], ['String.prototype', String.prototype],
-  ['Number', Number], ['Number.prototype', Number.prototype], ['Symbol', Symbol], ['BigInt', BigInt],
-  ['RegExp.prototype', RegExp.prototype], ['Date', Date], ['Date.prototype', Date.prototype],
-  ['Math', Math], ['JSON', JSON], ['Reflect', Reflect], ['Atomics', Atomics],
-  ['Promise', Promise], ['Promise.prototype', Promise.prototype], ['generator', generator],
-  ['Map.prototype', Map.prototype], ['Set.prototype', Set.prototype],
-  ['WeakMap.prototype', WeakMap.prototype], ['WeakSet.prototype', WeakSet.prototype],
-  ['Error', Error], ['Error.prototype', Error.prototype], ['ArrayBuffer.prototype', ArrayBuffer.prototype],
-  ['TypedArray.prototype', typedArray.prototype], ['Buffer', Buffer], ['EventTarget.prototype', EventTarget.prototype],
-  ['URL.prototype', URL.prototype], ['AbortController.prototype', AbortController.prototype],
-  ['AbortSignal', AbortSignal], ['MessagePort.prototype', MessagePort.prototype],
-  ['EventEmitter.prototype', events.prototype], ['process', process], ['console', console],
-  ['process.stdout', process.stdout], ['process.stderr', process.stderr],
-  ['fs', fs], ['path', path], ['child_process', child_process],
-  ['worker_threads', worker_threads], ['util', util],
+  ['Object', Object],
+  ['Object.prototype', Object.prototype],
+  ['Function.prototype', Function.prototype],
+  ['Array', Array],
+  ['Array.prototype', Array.prototype],
+  ['String', String],
+  ['String.prototype', String.prototype],
+  ['Number', Number],
+  ['Number.prototype', Number.prototype],
+  ['Symbol', Symbol],
+  ['BigInt', BigInt],
+  ['RegExp.prototype', RegExp.prototype],
+  ['Date', Date],
+  ['Date.prototype', Date.prototype],
+  ['Math', Math],
+  ['JSON', JSON],
+  ['Reflect', Reflect],
+  ['Atomics', Atomics],
+  ['Promise', Promise],
+  ['Promise.prototype', Promise.prototype],
+  ['generator', generator],
+  ['Map.prototype', Map.prototype],
+  ['Set.prototype', Set.prototype],
+  ['WeakMap.prototype', WeakMap.prototype],
+  ['WeakSet.prototype', WeakSet.prototype],
+  ['Error', Error],
+  ['Error.prototype', Error.prototype],
+  ['ArrayBuffer.prototype', ArrayBuffer.prototype],
+  ['TypedArray.prototype', typedArray.prototype],
+  ['Buffer', Buffer],
+  ['EventTarget.prototype', EventTarget.prototype],
+  ['URL.prototype', URL.prototype],
+  ['AbortController.prototype', AbortController.prototype],
+  ['AbortSignal', AbortSignal],
+  ['MessagePort.prototype', MessagePort.prototype],
+  ['EventEmitter.prototype', events.prototype],
+  ['process', process],
+  ['console', console],
+  ['process.stdout', process.stdout],
+  ['process.stderr', process.stderr],
+  ['fs', fs],
+  ['path', path],
+  ['child_process', child_process],
+  ['worker_threads', worker_threads],
+  ['util', util],
 ];
 /** Nobody enumerates these three by accident, and polyfills land on them. */
 const COUNTED: readonly (readonly [label: string, object: object])[] = [
-  ['Object.prototype', Object.prototype], ['Array.prototype', Array.prototype], ['Function.prototype', Function.prototype],
+  ['Object.prototype', Object.prototype],
+  ['Array.prototype', Array.prototype],
+  ['Function.prototype', Function.prototype],
 ];
 /** The inherited methods of the streams: a tool that replaces them shadows them on the instance. */
 const SHADOWABLE = ['write', 'end', 'emit'] as const;
@@ -66,7 +97,10 @@ export function snapshotIntrinsics(): Intrinsics {
       if (typeof value === 'function') places.push({ label, object, key, value });
     }
   }
-  for (const [label, stream] of [['process.stdout', process.stdout], ['process.stderr', process.stderr]] as const) {
+  for (const [label, stream] of [
+    ['process.stdout', process.stdout],
+    ['process.stderr', process.stderr],
+  ] as const) {
     for (const key of SHADOWABLE) places.push({ label, object: stream, key, value: getProperty(stream, key) });
   }
   const globals = ownKeys(globalThis);
@@ -108,7 +142,8 @@ export function snapshotIntrinsics(): Intrinsics {
         const counted = COUNTED[at] as (typeof COUNTED)[number];
         if (ownKeys(counted[1]).length !== counts[at]) found('intrinsic-changed', `${counted[0]}: other keys`);
       }
-      if (getProperty(Error, 'prepareStackTrace') !== prepareStackTrace) found('prepare-stack-trace-changed', 'Error.prepareStackTrace');
+      if (getProperty(Error, 'prepareStackTrace') !== prepareStackTrace)
+        found('prepare-stack-trace-changed', 'Error.prepareStackTrace');
       return findings;
     },
   };

@@ -41,11 +41,13 @@ export function openLoader(rebase: () => void): Loader {
       if (typeof run !== 'function') {
         throw new Error(run === undefined ? 'there is no such export' : 'the export is not a function');
       }
-      return (kept[keyOf(message)] = {
+      const tool: LoadedTool = {
         run: run as LoadedTool['run'],
         reset: typeof reset === 'function' ? (reset as Hook) : null,
         healthCheck: typeof healthCheck === 'function' ? (healthCheck as Hook) : null,
-      });
+      };
+      kept[keyOf(message)] = tool;
+      return tool;
     },
   };
 }

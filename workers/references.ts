@@ -22,14 +22,20 @@ export const bufferFrom = Buffer.from.bind(Buffer) as (text: string, encoding: B
 
 export const postMessage = uncurry(MessagePort.prototype.postMessage as (this: MessagePort, value: unknown) => void);
 export const eventNames = uncurry(EventEmitter.prototype.eventNames);
-export const listenerCount = uncurry(EventEmitter.prototype.listenerCount as (this: EventEmitter, name: string | symbol) => number);
-export const once = uncurry(EventEmitter.prototype.once as (this: EventEmitter, name: string, hear: () => void) => EventEmitter);
+export const listenerCount = uncurry(
+  EventEmitter.prototype.listenerCount as (this: EventEmitter, name: string | symbol) => number,
+);
+export const once = uncurry(
+  EventEmitter.prototype.once as (this: EventEmitter, name: string, hear: () => void) => EventEmitter,
+);
 
 /** Hears of a rejection without `then` being looked up. */
 export const onRejected: (promise: Promise<unknown>, hear: (error: unknown) => void) => void = (promise, hear) => {
   then(promise, undefined, hear);
 };
-const then = uncurry(Promise.prototype.then as (this: Promise<unknown>, ok: undefined, hear: (error: unknown) => void) => unknown);
+const then = uncurry(
+  Promise.prototype.then as (this: Promise<unknown>, ok: undefined, hear: (error: unknown) => void) => unknown,
+);
 
 const encoder = new TextEncoder();
 /** UTF-8 in a buffer of its own: a slice of a pooled one would be cloned with the whole pool. */

@@ -2,18 +2,36 @@
  * Server: the leases of one isolate, one at a time.
  *
  * Invariants: the record of how a tool ended is posted before anything is looked at that a tool could hold up, and never
- * more than once per lease; `clean` is said only after a look; a full look never delays the record; what is posted after
+ * more than once per lease; `clean` is said only after a look, or when nothing ran; a full look never delays the record; what is posted after
  * a tool ran is made without code the tool could have replaced.
  * Deliberately absent: what findings mean and what becomes of the isolate, which the host decides.
  */
 import type { StopKind } from '../src/model/stop.ts';
 import { type Failure, toFailure } from '../src/wire/failure.ts';
-import { type HostCalls, type InstallTask, type IsolateHooks, type RunMessage, type StopMessage, WORD, type WireFinding } from '../src/wire/protocol.ts';
+import {
+  type HostCalls,
+  type InstallTask,
+  type IsolateHooks,
+  type RunMessage,
+  type StopMessage,
+  type WireFinding,
+  WORD,
+} from '../src/wire/protocol.ts';
 import type { Capture } from './capture.ts';
 import { type LoadedTool, type Loader, loadFailure } from './load.ts';
 import type { Outbox } from './outbox.ts';
 import type { Probes } from './probes.ts';
-import { atomicsLoad, atomicsStore, clearImmediate, Error, now, onRejected, Promise, setImmediate, setQuietTimeout } from './references.ts';
+import {
+  atomicsLoad,
+  atomicsStore,
+  clearImmediate,
+  Error,
+  now,
+  onRejected,
+  Promise,
+  setImmediate,
+  setQuietTimeout,
+} from './references.ts';
 import { StopWatch } from './stop-watch.ts';
 import { createToolContext, type LiveContext } from './tool-context.ts';
 
@@ -69,7 +87,16 @@ export function openServer(far: Far): Server {
     if (atomicsLoad(far.words, WORD.STOP) === seq) {
       watch.end();
       current = null;
-      outbox.post({ t: 'settled', seq, ok: false, failure: RECALLED, clean: true, reset: false, healthCheck: false, ranMs: 0 });
+      outbox.post({
+        t: 'settled',
+        seq,
+        ok: false,
+        failure: RECALLED,
+        clean: true,
+        reset: false,
+        healthCheck: false,
+        ranMs: 0,
+      });
       return;
     }
     far.capture.attribute(seq);
@@ -159,7 +186,11 @@ export function openServer(far: Far): Server {
 }
 
 /** Looks until the first look that finds nothing which may go by itself. A finding of another kind will not. */
-async function settleLooks(probes: Probes, first: readonly WireFinding[], full: boolean): Promise<readonly WireFinding[]> {
+async function settleLooks(
+  probes: Probes,
+  first: readonly WireFinding[],
+  full: boolean,
+): Promise<readonly WireFinding[]> {
   let findings = first;
   for (let at = 0; at < LOOK_AGAIN_MS.length && mayPass(findings); at += 1) {
     await pause(LOOK_AGAIN_MS[at] as number);
@@ -171,7 +202,8 @@ async function settleLooks(probes: Probes, first: readonly WireFinding[], full: 
 function mayPass(findings: readonly WireFinding[]): boolean {
   for (let at = 0; at < findings.length; at += 1) {
     const kind = findings[at]?.kind;
-    if (kind === 'residual-handle' || kind === 'child-process' || kind === 'nested-thread' || kind === 'process-listener') return true;
+    if (kind === 'residual-handle' || kind === 'child-process' || kind === 'nested-thread') return true;
+    if (kind === 'process-listener') return true;
   }
   return false;
 }

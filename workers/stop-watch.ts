@@ -6,8 +6,9 @@
  * timer exist only for a tool that asks for the signal.
  * Deliberately absent: what a stop makes of the result, which the host decides from its own ledger.
  */
-import { MAX_TIMER_MS } from '../src/model/time.ts';
+
 import type { StopKind } from '../src/model/stop.ts';
+import { MAX_TIMER_MS } from '../src/model/time.ts';
 import type { KnownStop } from '../src/wire/failure.ts';
 import { WORD } from '../src/wire/protocol.ts';
 import { defineProperty, getOwnPropertyDescriptor, uncurry } from '../src/wire/uncurried.ts';
@@ -123,11 +124,14 @@ export class StopWatch {
 
   #arm(ms: number): void {
     if (ms === Number.POSITIVE_INFINITY) return;
-    this.#timer = setQuietTimeout(() => {
-      this.#timer = null;
-      // A timer may be a part of a millisecond early.
-      if (!this.stopped()) this.#arm(this.remainingMs() + 1);
-    }, min(ms, MAX_TIMER_MS));
+    this.#timer = setQuietTimeout(
+      () => {
+        this.#timer = null;
+        // A timer may be a part of a millisecond early.
+        if (!this.stopped()) this.#arm(this.remainingMs() + 1);
+      },
+      min(ms, MAX_TIMER_MS),
+    );
   }
 
   #abort(): void {

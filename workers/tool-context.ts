@@ -8,7 +8,7 @@
  */
 import { toPlain } from '../src/wire/failure.ts';
 import { type HostCalls, type LogMessage, MAX_CALLS_IN_FLIGHT, type RunMessage } from '../src/wire/protocol.ts';
-import { freeze, sliceText, stringify, textOf } from '../src/wire/uncurried.ts';
+import { freeze, isNaN, sliceText, stringify, textOf } from '../src/wire/uncurried.ts';
 import { isNotApplied, type ToolContext } from './index.ts';
 import type { Outbox } from './outbox.ts';
 import { Error, now, Uint8Array } from './references.ts';
@@ -25,7 +25,12 @@ export interface LiveContext {
   end(): void;
 }
 
-export function createToolContext(run: RunMessage, watch: StopWatch, outbox: Outbox, calls: () => HostCalls): LiveContext {
+export function createToolContext(
+  run: RunMessage,
+  watch: StopWatch,
+  outbox: Outbox,
+  calls: () => HostCalls,
+): LiveContext {
   const { seq, ctx, effects } = run;
   const progress = openProgress(seq, outbox);
   const log = openLog(seq, outbox);
@@ -33,7 +38,8 @@ export function createToolContext(run: RunMessage, watch: StopWatch, outbox: Out
   let inFlight = 0;
 
   const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
-    if (inFlight >= MAX_CALLS_IN_FLIGHT) throw new Error(`${MAX_CALLS_IN_FLIGHT} calls of this tool are unanswered already`);
+    if (inFlight >= MAX_CALLS_IN_FLIGHT)
+      throw new Error(`${MAX_CALLS_IN_FLIGHT} calls of this tool are unanswered already`);
     inFlight += 1;
     try {
       return await call();
@@ -123,7 +129,7 @@ function openProgress(seq: number, outbox: Outbox): { tell(value: unknown, note:
   };
   return {
     tell(value, note) {
-      const known = typeof value === 'number' && value === value;
+      const known = typeof value === 'number' && !isNaN(value);
       withheld = {
         value: known ? (value < 0 ? 0 : value > 1 ? 1 : value) : null,
         note: typeof note === 'string' ? sliceText(note, 0, LINE_LENGTH) : null,

@@ -52,7 +52,10 @@ export function openChannel<Remote extends object = object>(ends: ChannelEnds): 
   const connect = (): Invoke =>
     wrap<{ invoke: Invoke }>(endpoint((listener) => (hearReply = listener))).invoke as unknown as Invoke;
   const serve = (methods: object): Hear => {
-    expose({ invoke: (method: string, args: readonly unknown[]) => answer(methods, method, args) }, endpoint((listener) => (hearRequest = listener)));
+    expose(
+      { invoke: (method: string, args: readonly unknown[]) => answer(methods, method, args) },
+      endpoint((listener) => (hearRequest = listener)),
+    );
     return hearRequest as unknown as Hear;
   };
 

@@ -5,7 +5,19 @@
  * is bounded too: a hostile value cannot make it big, though a getter that never returns can hold it.
  * Deliberately absent: redaction, and limits in bytes, which belong to the host (`output/`).
  */
-import { create, getOwnPropertyDescriptor, getProperty, isArray, isFinite, isoOf, isView, ownKeys, sliceText, tagOf, textOf } from './uncurried.ts';
+import {
+  create,
+  getOwnPropertyDescriptor,
+  getProperty,
+  isArray,
+  isFinite,
+  isoOf,
+  isView,
+  ownKeys,
+  sliceText,
+  tagOf,
+  textOf,
+} from './uncurried.ts';
 
 /** A thrown value as plain data. */
 export interface Failure {
@@ -32,7 +44,16 @@ export interface KnownStop {
 }
 
 /** Characters, not bytes. */
-const LIMITS = { name: 256, message: 4_096, stack: 16_384, field: 1_024, keys: 32, causes: 8, depth: 3, nodes: 256 } as const;
+const LIMITS = {
+  name: 256,
+  message: 4_096,
+  stack: 16_384,
+  field: 1_024,
+  keys: 32,
+  causes: 8,
+  depth: 3,
+  nodes: 256,
+} as const;
 
 /** Describes a thrown value. Never throws. */
 export function toFailure(thrown: unknown, code: FailureCode, stop?: KnownStop): Failure {

@@ -16,7 +16,7 @@ export const { apply, ownKeys, getOwnPropertyDescriptor, get: getProperty } = Re
 export const { create, defineProperty, freeze, keys } = Object;
 export const { isArray } = Array;
 export const { isView } = ArrayBuffer;
-export const { isFinite } = Number;
+export const { isFinite, isNaN } = Number;
 export const { stringify } = JSON;
 /** `String` as a function: also takes symbols; throws for some objects. */
 export const textOf: (value: unknown) => string = String;

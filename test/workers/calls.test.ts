@@ -9,7 +9,10 @@ interface Told {
   readonly settled: string[];
 }
 
-async function openCalled(overrides: Partial<HostCalls> = {}, onDispatch: (told: Told, seq: number) => void = () => {}): Promise<Told> {
+async function openCalled(
+  overrides: Partial<HostCalls> = {},
+  onDispatch: (told: Told, seq: number) => void = () => {},
+): Promise<Told> {
   const dispatched: unknown[] = [];
   const settled: string[] = [];
   const calls: Partial<HostCalls> = {
@@ -68,7 +71,10 @@ describe('perform', () => {
   });
 
   it('runs no effect when the host refuses, and passes its name and code on', async () => {
-    const refusal = Object.assign(new Error('no record'), { name: 'LeaseholdError', code: 'ERR_LEASEHOLD_INTENT_REFUSED' });
+    const refusal = Object.assign(new Error('no record'), {
+      name: 'LeaseholdError',
+      code: 'ERR_LEASEHOLD_INTENT_REFUSED',
+    });
     const { far, settled } = await openCalled({ dispatch: () => Promise.reject(refusal) });
     const { failure } = await far.run('calling', 'apply', null, declared);
     expect(failure).toMatchObject({ name: 'LeaseholdError', message: 'no record', fields: { code: refusal.code } });
@@ -93,6 +99,9 @@ describe('perform', () => {
 describe('blobs', () => {
   it('are put and got through the host', async () => {
     const { far } = await openCalled({ putBlob: async () => 'sha256:1', getBlob: async () => new Uint8Array([1, 2]) });
-    expect((await far.run('calling', 'blobs', new Uint8Array([1]))).value).toEqual(['sha256:1', new Uint8Array([1, 2])]);
+    expect((await far.run('calling', 'blobs', new Uint8Array([1]))).value).toEqual([
+      'sha256:1',
+      new Uint8Array([1, 2]),
+    ]);
   });
 });

@@ -126,8 +126,9 @@ export class FarHost {
     return (await this.looked(settled.seq)).findings.map(({ kind }) => kind);
   }
 
-  /** Sets the word and posts the message, as a host does. */
+  /** Sets the word and posts the message, as a host does, once the lease has begun: before, it would be recalled. */
   stop(seq: number, kind: string, reason: string | null = null): void {
+    while (Atomics.load(this.words, WORD.STARTED) < seq);
     Atomics.store(this.words, WORD.STOP, seq);
     this.post({ t: 'stop', seq, kind, reason });
   }
@@ -204,5 +205,10 @@ export async function openFar(options: FarOptions = {}): Promise<FarHost> {
 
 /** All the bytes of one stream, as text. */
 export function textOf(far: FarHost, stream: 'stdout' | 'stderr'): string {
-  return Buffer.concat(far.of('output').filter((o) => o.stream === stream).map((o) => o.bytes)).toString('latin1');
+  return Buffer.concat(
+    far
+      .of('output')
+      .filter((o) => o.stream === stream)
+      .map((o) => o.bytes),
+  ).toString('latin1');
 }

@@ -64,12 +64,15 @@ describe('a throw', () => {
     expect(failure).toMatchObject({ code: 'TOOL_ERROR', name: 'NonError', message });
   });
 
-  it.each(['nothing', 'symbol', 'loop', 'holder', 'hostile'])('of an odd thing becomes a plain failure: %s', async (which) => {
-    const far = await openFar();
-    const { failure } = await far.run('plain', 'throwOdd', which);
-    expect(failure?.code).toBe('TOOL_ERROR');
-    if (which === 'holder') expect(failure).toMatchObject({ message: 'holder', fields: { code: 'EHOLD' } });
-  });
+  it.each(['nothing', 'symbol', 'loop', 'holder', 'hostile'])(
+    'of an odd thing becomes a plain failure: %s',
+    async (which) => {
+      const far = await openFar();
+      const { failure } = await far.run('plain', 'throwOdd', which);
+      expect(failure?.code).toBe('TOOL_ERROR');
+      if (which === 'holder') expect(failure).toMatchObject({ message: 'holder', fields: { code: 'EHOLD' } });
+    },
+  );
 });
 
 describe('loading', () => {
@@ -136,10 +139,13 @@ describe('hooks', () => {
   });
 });
 
-describe('a ping', () => {
-  it('is answered', async () => {
+describe('a run that was told to stop before it began', () => {
+  it('is taken back: no code of its module runs, and the next one is served', async () => {
     const far = await openFar();
-    far.post({ t: 'ping' });
-    await far.until('pong');
+    Atomics.store(far.words, WORD.STOP, 1);
+    const settled = await far.run('throws-at-load', 'default');
+    expect(settled).toMatchObject({ ok: false, clean: true, ranMs: 0, failure: { name: 'AbortError', ofStop: true } });
+    expect((await far.run('plain', 'default', 1)).value).toBe(1);
+    expect(far.of('started').map(({ seq }) => seq)).not.toContain(1);
   });
 });

@@ -14,7 +14,11 @@ describe('stopRequested', () => {
   it('turns true inside a busy loop at the deadline, though the host says nothing', async () => {
     const far = await openFar();
     const { failure } = await far.run('stopping', 'busyFlag', null, { remainingMs: 20 });
-    expect(failure).toMatchObject({ name: 'TimeoutError', ofStop: true, fields: { code: 'ERR_LEASEHOLD_RUN_TIMEOUT' } });
+    expect(failure).toMatchObject({
+      name: 'TimeoutError',
+      ofStop: true,
+      fields: { code: 'ERR_LEASEHOLD_RUN_TIMEOUT' },
+    });
   });
 
   it('is false for a stop of another lease', async () => {
@@ -73,6 +77,9 @@ describe('deadline', () => {
     const [left] = (await far.run('plain', 'remaining', null, { remainingMs: 5_000 })).value as [number];
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(5_000);
-    expect((await far.run('plain', 'remaining', null, { remainingMs: null })).value).toEqual([Number.POSITIVE_INFINITY, false]);
+    expect((await far.run('plain', 'remaining', null, { remainingMs: null })).value).toEqual([
+      Number.POSITIVE_INFINITY,
+      false,
+    ]);
   });
 });
