@@ -24,6 +24,7 @@ import { Observers } from './run/observers.ts';
 import { Queue } from './run/queue.ts';
 import { Request, type RequestHost } from './run/request.ts';
 import type { ScopeStop } from './scope/child.ts';
+import type { Ctx } from './scope/ctx.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
 
 /** What `close` reports. */
@@ -139,7 +140,7 @@ export class Supervisor implements AsyncDisposable {
    * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
    */
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
-    return this.#root.open(undefined).runTool(tool, input, options);
+    return this.#root.runAlone(tool, input, options);
   }
 
   /** Opens a scope for one run. Dispose of it: `await using`. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
@@ -214,10 +215,10 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  #submit(scope: RunScope, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult> {
+  #submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult> {
     let request: Request;
     try {
-      request = new Request(this.#requestHost, scope, checkedTool(tool), parseRunOptions(options));
+      request = new Request(this.#requestHost, scope, ctx, checkedTool(tool), parseRunOptions(options));
     } catch (error) {
       return Promise.reject(error);
     }

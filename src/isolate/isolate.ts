@@ -125,6 +125,10 @@ export class Isolate {
     return this.#seq;
   }
 
+  isHeldBy(occupant: Occupant): boolean {
+    return this.#occupant === occupant;
+  }
+
   /** @throws DataCloneError when the input cannot be cloned; nothing was posted then. */
   run(message: RunMessage, transfer: readonly ArrayBuffer[]): void {
     this.#tenure.post(message, transfer);

@@ -4,34 +4,52 @@
  * Invariants: an alarm rings once, no earlier than its instant, and never after it was cleared; with no alarm set no timer
  * is armed. Deliberately absent: what an alarm means, and any order among those that are due together.
  */
+import type { StopKind } from '../model/stop.ts';
 import type { Clock, Timer } from '../model/time.ts';
 
-export class Alarms<Name extends string> {
+/** Node's timers may fire a fraction of a millisecond early. */
+const TOLERANCE_MS = 0.5;
+
+/**
+ * What an attempt waits for. `watch`, `start`: its run has begun, or is lost. `grace`: the kill is due. `wait`: a step of
+ * the drain is over time. The rest are deadlines, by the kind of stop they become.
+ */
+export type Alarm = 'watch' | 'start' | 'grace' | 'wait' | StopKind;
+
+export class Alarms {
   readonly #clock: Clock;
-  readonly #ring: (name: Name, dueAt: number) => void;
-  readonly #due = new Map<Name, number>();
+  readonly #ring: (name: Alarm) => void;
+  /** At most one per name, and a handful at a time: a list is smaller and faster than a map. */
+  #set: { readonly name: Alarm; readonly dueAt: number }[] = [];
   #timer: Timer | null = null;
   #armedFor = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Clock, ring: (name: Name, dueAt: number) => void) {
+  constructor(clock: Clock, ring: (name: Alarm) => void) {
     this.#clock = clock;
     this.#ring = ring;
   }
 
   /** Sets or moves an alarm to an instant of the clock. */
-  set(name: Name, dueAt: number): void {
-    this.#due.set(name, dueAt);
+  set(name: Alarm, dueAt: number): void {
+    this.#drop(name);
+    this.#set.push({ name, dueAt });
     if (dueAt < this.#armedFor) this.#arm(dueAt);
   }
 
   /** A timer armed for it stays until it fires or the last alarm goes: moving it costs more than an idle wake. */
-  clear(name: Name): void {
-    if (this.#due.delete(name) && this.#due.size === 0) this.#disarm();
+  clear(name: Alarm): void {
+    if (this.#drop(name) && this.#set.length === 0) this.#disarm();
   }
 
   clearAll(): void {
-    this.#due.clear();
+    if (this.#set.length > 0) this.#set = [];
     this.#disarm();
+  }
+
+  #drop(name: Alarm): boolean {
+    const at = this.#set.findIndex((alarm) => alarm.name === name);
+    if (at >= 0) this.#set.splice(at, 1);
+    return at >= 0;
   }
 
   #disarm(): void {
@@ -49,14 +67,13 @@ export class Alarms<Name extends string> {
   #fire(): void {
     this.#disarm();
     const now = this.#clock.now();
-    for (const [name, dueAt] of [...this.#due]) {
-      // Node's timers may fire a fraction of a millisecond early; ringing may clear others.
-      if (dueAt - now > 0.5 || this.#due.get(name) !== dueAt) continue;
-      this.#due.delete(name);
-      this.#ring(name, dueAt);
+    for (const alarm of [...this.#set]) {
+      // Ringing one may clear or move others.
+      if (alarm.dueAt - now > TOLERANCE_MS || !this.#set.includes(alarm)) continue;
+      this.#drop(alarm.name);
+      this.#ring(alarm.name);
     }
-    let next = Number.POSITIVE_INFINITY;
-    for (const dueAt of this.#due.values()) next = Math.min(next, dueAt);
+    const next = this.#set.reduce((soonest, { dueAt }) => Math.min(soonest, dueAt), Number.POSITIVE_INFINITY);
     if (next < this.#armedFor) this.#arm(next);
   }
 }

@@ -14,12 +14,25 @@ import type { Clock } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { ExitFailure } from './exit-failure.ts';
-import type { WireContext } from '../wire/protocol.ts';
-import type { Attempt } from './attempt.ts';
+import type { Ctx } from '../scope/ctx.ts';
 import type { AttemptNames } from './journal.ts';
 
 /** What the tool gave, or the failure that ended it. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: ExitFailure };
+
+/** Why the tool did not run, where no stop says it. */
+export interface Refusal {
+  readonly code: 'ON_PREPARED' | 'NOT_CLONEABLE' | 'INTENT_REFUSED';
+  readonly error: unknown;
+}
+
+/** A stop on its way to the ledger. `atMs` is an instant of the clock. */
+export interface IncomingStop extends PendingStop {
+  /** No grace: kill at once. */
+  readonly force?: boolean;
+  /** The instant by which the attempt is to have ended, where that is sooner than its own bounds. */
+  readonly hurryBy?: number;
+}
 
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'seq' | 'at' | 'requestId' | 'tool' | 'tenant' | 'run' | 'branch'> : never;
 /** An event of a request before it is stamped. */
@@ -28,9 +41,9 @@ export type BareEvent = WithoutStamp<RequestEvent>;
 /** Whom an attempt tells about its place. */
 export interface AttemptHost {
   /** Its isolate was lost before the tool ran: it waits again, at the head of the queue. */
-  onLost(attempt: Attempt): void;
+  onLost(): void;
   /** Its lease has ended and its record is complete. Told once. */
-  onEnded(attempt: Attempt): void;
+  onEnded(): void;
 }
 
 export interface AttemptSetting {
@@ -46,7 +59,8 @@ export interface AttemptSetting {
   readonly tool: Tool;
   readonly input: unknown;
   readonly transfer: readonly ArrayBuffer[];
-  readonly trace: WireContext['trace'];
+  /** Its trace gets a child span for this attempt. */
+  readonly ctx: Ctx;
   readonly idempotencyKey: string | null;
   readonly bounds: Bounds;
   readonly output: OutputLimits;

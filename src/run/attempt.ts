@@ -5,38 +5,28 @@
  * once the lease has ended nothing is reclassified; every wait is an alarm, or bounded by the isolate's own.
  * Deliberately absent: the status (`decide/classify.ts`), admission, and the shape of a result (`report.ts`).
  */
-import { judge } from '../decide/condemn.ts';
 import type { PendingStop } from '../decide/precedence.ts';
 import type { Isolate, Occupant } from '../isolate/isolate.ts';
 import type { ThreadExit } from '../isolate/tenure.ts';
 import type { Finding } from '../model/result.ts';
-import type { StopKind } from '../model/stop.ts';
+import { childSpan } from '../scope/trace.ts';
 import type { Failure } from '../wire/failure.ts';
 import type { IsolateMessage, SettledMessage, WireFinding } from '../wire/protocol.ts';
-import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
-import { Alarms } from './alarms.ts';
-import type { Answer, AttemptSetting } from './attempt-setting.ts';
+import { type Alarm, Alarms } from './alarms.ts';
+import type { Answer, AttemptSetting, IncomingStop, Refusal } from './attempt-setting.ts';
 import { Capture } from './capture.ts';
 import { drain } from './drain.ts';
 import { Effects } from './effects.ts';
 import { failureOfExit } from './exit-failure.ts';
+import { judged } from './findings.ts';
+import { Hold } from './hold.ts';
 import { Journal } from './journal.ts';
 import { Lease } from './lease.ts';
 import { Ledger } from './ledger.ts';
 
 /** How soon the host looks whether a lease has started, when the isolate has said nothing. Milliseconds. */
 const WATCH_MS = 10;
-
-/** `watch`, `start`: the run has begun, or is lost. `grace`: the kill is due. `wait`: a step of the drain is over time. */
-type Alarm = 'watch' | 'start' | 'grace' | 'wait' | StopKind;
-
-/** A stop on its way to the ledger. */
-export interface IncomingStop extends PendingStop {
-  /** No grace: kill at once. */
-  readonly force?: boolean;
-  /** The instant by which the attempt is to have ended, where that is sooner than its own bounds. */
-  readonly hurryBy?: number;
-}
+const nothing = (): void => undefined;
 
 export class Attempt implements Occupant {
   readonly lease: Lease;
@@ -48,20 +38,14 @@ export class Attempt implements Occupant {
   answer: Answer | null = null;
   late: null | 'within-grace' | 'after-kill' = null;
   exit: ThreadExit | null = null;
-  isolate: Isolate | null = null;
-  /** Why the tool did not run, where no stop says it. */
-  refusal: { readonly code: 'ON_PREPARED' | 'NOT_CLONEABLE' | 'INTENT_REFUSED'; readonly error: unknown } | null = null;
+  refusal: Refusal | null = null;
 
   readonly #setting: AttemptSetting;
-  readonly #alarms: Alarms<Alarm>;
-  #seq = 0;
-  #held = false;
-  #posted = false;
-  #grantedAt = 0;
-  #killed = false;
+  readonly #alarms: Alarms;
+  #hold: Hold | null = null;
   #hurryBy = Number.POSITIVE_INFINITY;
-  #onLooked: (findings: readonly WireFinding[]) => void = () => undefined;
-  #onTimeUp: () => void = () => undefined;
+  #onLooked: (findings: readonly WireFinding[]) => void = nothing;
+  #onTimeUp: () => void = nothing;
 
   constructor(setting: AttemptSetting) {
     const { actors, clock, startedAt } = setting;
@@ -70,28 +54,29 @@ export class Attempt implements Occupant {
     this.ledger = new Ledger(startedAt, setting.redactor);
     this.journal = new Journal(setting.eventLog, setting.names, clock);
     this.capture = new Capture(setting);
-    const isOpen = (seq: number) => seq === this.#seq && !this.lease.ended;
-    this.calls = new Effects(setting, this.journal, (seq) => this.#mayDispatch(seq), isOpen);
+    this.calls = new Effects(setting, this.journal, this);
     this.#alarms = new Alarms(clock, (alarm) => this.#ring(alarm));
     for (const deadline of setting.deadlines) this.#expect(deadline);
   }
 
-  /** Enters the queue; the host grants it an isolate in its turn. */
+  /** The isolate it holds, or held last. */
+  get isolate(): Isolate | null {
+    return this.#hold?.isolate ?? null;
+  }
+
+  /** Enters the queue; its owner grants it an isolate in its turn. */
   enqueue(): void {
-    this.#expect({ kind: 'queue-timeout', atMs: this.#setting.startedAt + this.#setting.bounds.queueTimeoutMs });
+    this.#expectGrant();
     this.#setting.emit({ type: 'lease.queued', lease: this.lease.id, attempt: this.#setting.names.attempt });
   }
 
   /** Binds an isolate and starts the run on it. */
   grant(isolate: Isolate): void {
     const { emit, notifyPrepared } = this.#setting;
-    const again = this.isolate !== null;
-    this.isolate = isolate;
-    this.#grantedAt = this.#now();
-    this.#seq = isolate.occupy(this);
-    this.#held = true;
-    this.#posted = false;
-    this.lease.send({ type: 'GRANTED', isolate: isolate.id, kind: isolate.kind }, this.#grantedAt);
+    const again = this.#hold !== null;
+    const hold = new Hold(isolate, this, this.#now());
+    this.#hold = hold;
+    this.lease.send({ type: 'GRANTED', isolate: isolate.id, kind: isolate.kind }, hold.grantedAt);
     this.#alarms.clear('queue-timeout');
     this.ledger.forget('queue-timeout');
     emit({ type: 'lease.granted', lease: this.lease.id, isolate: isolate.id });
@@ -107,8 +92,8 @@ export class Attempt implements Occupant {
     }
     if (this.lease.state !== 'acquired') return;
     const dispatched = this.calls.dispatchBody();
-    if (dispatched === undefined) this.#post();
-    else this.#postAfter(dispatched);
+    if (dispatched === undefined) this.#post(hold);
+    else this.#postAfter(dispatched, hold);
   }
 
   /** Enters a stop. False when the outcome was decided already: it is then only mentioned. */
@@ -123,12 +108,21 @@ export class Attempt implements Occupant {
     for (const pending of this.ledger.dueWith(incoming, this.#now())) {
       if (!this.lease.ended) this.#enter(pending);
     }
-    if (this.#killed) this.#hurryKill();
+    if (this.#hold?.killed === true) this.#hold.isolate.hurryKill(this.#hurryMs());
     else if (this.lease.state === 'terminating') {
       if (incoming.force === true || incoming.kind === 'health-failure') this.#kill();
       else this.#alarms.set('grace', this.#graceEnd());
     }
     return accepted;
+  }
+
+  /** Whether the lease numbered `seq` runs and no stop is recorded or due. */
+  mayDispatch(seq: number): boolean {
+    this.#enterDue();
+    return this.isOpen(seq) && this.lease.state === 'running';
+  }
+  isOpen(seq: number): boolean {
+    return seq === this.#hold?.seq && !this.lease.ended;
   }
 
   onRecord(record: IsolateMessage): void {
@@ -148,27 +142,28 @@ export class Attempt implements Occupant {
       case 'output':
       case 'progress':
       case 'log':
-        this.capture.take(record, this.#killed);
+        this.capture.take(record, this.#hold?.killed === true);
     }
   }
 
   onExit(exit: ThreadExit): void {
     if (this.lease.ended) return;
+    const { killed = false, hasStarted = false } = this.#hold ?? {};
     if (this.lease.state === 'acquired') {
-      if (!this.#hasStarted()) {
+      if (!hasStarted) {
         this.#lose();
         return;
       }
       this.#start(this.#now());
     }
     this.exit = exit;
-    if (!this.#killed && this.lease.state !== 'draining') {
+    if (!killed && this.lease.state !== 'draining') {
       const failure = failureOfExit(exit);
       if (failure !== null) this.#decide({ ok: false, failure });
       this.#note({ kind: 'isolate-exit', atMs: this.#now() });
     }
     this.lease.send({ type: 'EXITED' });
-    this.#quarantine([this.#killed ? { kind: 'killed' } : { kind: 'exited', detail: `exit code ${exit.code}` }]);
+    this.#quarantine([killed ? { kind: 'killed' } : { kind: 'exited', detail: `exit code ${exit.code}` }]);
   }
 
   onAbandoned(): void {
@@ -177,61 +172,49 @@ export class Attempt implements Occupant {
     this.#quarantine([{ kind: 'abandoned' }]);
   }
 
-  #postAfter(dispatched: Promise<void>): void {
+  #postAfter(dispatched: Promise<void>, hold: Hold): void {
+    const isHeld = () => this.lease.state === 'acquired' && this.#hold === hold;
     dispatched.then(
       () => {
-        if (this.lease.state === 'acquired') this.#post();
-        // A stop came first: what was recorded as dispatched has not been let go.
+        // After a stop, what was recorded as dispatched has not been let go.
+        if (isHeld()) this.#post(hold);
         else this.calls.withdrawBody();
       },
       (error: unknown) => {
-        if (this.lease.state === 'acquired') this.#refuse('INTENT_REFUSED', error);
+        if (isHeld()) this.#refuse('INTENT_REFUSED', error);
       },
     );
   }
 
-  #post(): void {
-    const { bounds, tool, names, trace, input, transfer } = this.#setting;
+  #post(hold: Hold): void {
+    const { bounds, tool, names, ctx, input, transfer } = this.#setting;
     const now = this.#now();
-    const first = this.ledger.earliest()?.atMs ?? Number.POSITIVE_INFINITY;
-    const remainingMs = Math.min(bounds.runTimeoutMs, first - now);
+    const remainingMs = Math.min(bounds.runTimeoutMs, (this.ledger.earliest()?.atMs ?? Number.POSITIVE_INFINITY) - now);
     const { module, exportName, effects } = tool;
+    const { tenant, run, branch, requestId, attempt } = names;
+    const wireCtx = { tenant, run, branch, requestId, attempt, trace: childSpan(ctx.trace), remainingMs };
     try {
-      const run = { t: 'run' as const, seq: this.#seq, module, exportName, effects, input };
-      this.isolate?.run({ ...run, ctx: { ...names, trace, remainingMs } }, transfer);
+      hold.post({ module, exportName, effects, input, ctx: wireCtx }, transfer);
     } catch (error) {
       this.#refuse('NOT_CLONEABLE', error);
       return;
     }
-    this.#posted = true;
     this.#alarms.set('watch', now + Math.min(WATCH_MS, bounds.runTimeoutMs));
   }
 
-  #refuse(code: NonNullable<Attempt['refusal']>['code'], error: unknown): void {
+  #refuse(code: Refusal['code'], error: unknown): void {
     this.refusal = { code, error };
     this.calls.withdrawBody();
     this.lease.send({ type: 'FAILED' });
     this.#leaveUnharmed();
   }
 
-  #hasStarted(): boolean {
-    return this.#posted && this.isolate?.hasStarted() === true;
-  }
-
   #start(at: number): void {
-    const startedAt = Math.max(at, this.#grantedAt);
+    const startedAt = Math.max(at, this.#hold?.grantedAt ?? at);
     this.lease.send({ type: 'STARTED' }, startedAt);
     this.#alarms.clear('watch');
     this.#alarms.clear('start');
     this.#expect({ kind: 'run-timeout', atMs: startedAt + this.#setting.bounds.runTimeoutMs });
-  }
-
-  /** Takes the run back from an isolate that has not begun it. False when the isolate was faster. */
-  #recall(kind: string): boolean {
-    if (!this.#posted) return true;
-    // Here the flag is set before the look; there the start is marked before the flag is read: one of both sees the other.
-    this.isolate?.tellStop(kind, null);
-    return !this.#hasStarted();
   }
 
   /** The isolate died, or did not begin: nothing has run, so the lease may wait for another one. */
@@ -239,11 +222,9 @@ export class Attempt implements Occupant {
     this.#alarms.clear('watch');
     this.#alarms.clear('start');
     this.isolate?.disown();
-    const next = this.lease.send({ type: 'LOST' });
-    this.#held = false;
-    if (next === 'queued') {
-      this.#expect({ kind: 'queue-timeout', atMs: this.#setting.startedAt + this.#setting.bounds.queueTimeoutMs });
-      this.#setting.host.onLost(this);
+    if (this.lease.send({ type: 'LOST' }) === 'queued') {
+      this.#expectGrant();
+      this.#setting.host.onLost();
       return;
     }
     this.#note({ kind: 'lease-unavailable', atMs: this.#now() });
@@ -251,11 +232,9 @@ export class Attempt implements Occupant {
     this.#end();
   }
 
-  #mayDispatch(seq: number): boolean {
-    this.#enterDue();
-    return seq === this.#seq && this.lease.state === 'running';
+  #expectGrant(): void {
+    this.#expect({ kind: 'queue-timeout', atMs: this.#setting.startedAt + this.#setting.bounds.queueTimeoutMs });
   }
-
   #expect(deadline: PendingStop): void {
     this.ledger.expect(deadline);
     this.#alarms.set(deadline.kind, deadline.atMs);
@@ -263,9 +242,9 @@ export class Attempt implements Occupant {
 
   /** Reads what the isolate has already said, so that nothing is entered against a result that is here. */
   #catchUp(): void {
-    if (this.isolate === null || this.lease.ended) return;
-    if (this.lease.state === 'acquired' && this.#hasStarted()) this.#start(this.#now());
-    if (this.lease.state !== 'queued') this.isolate.sweep();
+    if (this.#hold === null || this.lease.ended || this.lease.state === 'queued') return;
+    if (this.lease.state === 'acquired' && this.#hold.hasStarted) this.#start(this.#now());
+    this.#hold.isolate.sweep();
   }
 
   #enterDue(): void {
@@ -282,48 +261,40 @@ export class Attempt implements Occupant {
     const { kind, reason = null } = pending;
     this.#alarms.clear(kind);
     this.#note(pending);
-    if (this.lease.state === 'acquired' && !this.#recall(kind)) this.#start(this.#now());
+    if (this.lease.state === 'acquired' && this.#hold?.recall(kind) === false) this.#start(this.#now());
     else if (this.lease.state === 'running') this.isolate?.tellStop(kind, reason);
-    const before = this.lease.state;
-    if (this.lease.send({ type: 'STOP', kind }) !== 'completed') return;
-    if (before === 'acquired') this.calls.withdrawBody();
-    this.#leaveUnharmed();
+    if (this.lease.state === 'acquired') this.calls.withdrawBody();
+    if (this.lease.send({ type: 'STOP', kind }) === 'completed') this.#leaveUnharmed();
   }
 
   #graceEnd(): number {
     const { graceMs, killMs } = this.#setting.bounds;
-    const told = this.lease.enteredAt + graceMs;
-    return Math.max(this.#now(), Math.min(told, this.#hurryBy - killMs));
+    return Math.max(this.#now(), Math.min(this.lease.enteredAt + graceMs, this.#hurryBy - killMs));
+  }
+  #hurryMs(): number {
+    return Math.max(0, this.#hurryBy - this.#now());
   }
 
   #kill(): void {
     this.#catchUp();
-    if (this.lease.state !== 'terminating' || this.#killed) return;
-    this.#condemn();
+    if (this.lease.state === 'terminating' && this.#hold?.killed === false) this.#condemn();
   }
-
-  /** Issues the kill: the isolate's slot is free now, its end is still awaited. */
   #condemn(): void {
-    this.#killed = true;
     this.#alarms.clear('grace');
-    this.isolate?.condemn();
-    this.#hurryKill();
-  }
-
-  #hurryKill(): void {
-    if (this.#hurryBy < Number.POSITIVE_INFINITY) this.isolate?.hurryKill(Math.max(0, this.#hurryBy - this.#now()));
+    this.#hold?.kill(this.#hurryMs());
   }
 
   /** The outcome is decided: no deadline can come any more. */
   #decide(answer: Answer): void {
     this.answer = answer;
-    if (this.ledger.stops.length > 0) this.late = this.#killed ? 'after-kill' : 'within-grace';
+    if (this.ledger.stops.length > 0) this.late = this.#hold?.killed === true ? 'after-kill' : 'within-grace';
     this.ledger.disarm();
     this.#alarms.clearAll();
   }
 
   #settle(record: SettledMessage): void {
-    if (this.answer !== null) {
+    const hold = this.#hold;
+    if (this.answer !== null || hold === null) {
       this.capture.lateEvents += 1;
       return;
     }
@@ -336,13 +307,12 @@ export class Attempt implements Occupant {
     this.calls.settleBody(answer, this.ledger.stops.length > 0);
     this.#decide(answer);
     this.lease.send({ type: 'SETTLED' }, now);
-    const isolate = this.isolate as Isolate;
-    if (this.#killed) return;
-    if (record.clean && !record.reset && !record.healthCheck && isolate.found.length === 0) {
-      this.lease.send({ type: 'CLEAN' }, now);
-      this.#leaveUnharmed();
-      return;
-    }
+    if (hold.killed) return;
+    if (record.clean && !record.reset && !record.healthCheck && hold.isolate.found.length === 0) this.#conclude(now);
+    else this.#drain(record, hold.isolate);
+  }
+
+  #drain(record: SettledMessage, isolate: Isolate): void {
     isolate.release();
     const looks = new Promise<readonly WireFinding[]>((resolve) => {
       this.#onLooked = resolve;
@@ -352,8 +322,12 @@ export class Attempt implements Occupant {
       isolate.sweep();
       this.findings = this.#judge([...found, ...isolate.found]);
       if (this.findings.some(({ condemns }) => condemns)) this.#quarantine([]);
-      else if (this.lease.send({ type: 'CLEAN' }) === 'completed') this.#leaveUnharmed();
+      else this.#conclude(this.#now());
     });
+  }
+
+  #conclude(now: number): void {
+    if (this.lease.send({ type: 'CLEAN' }, now) === 'completed') this.#leaveUnharmed();
   }
 
   /** An error that nothing caught: the tool cannot go on, and what it still does until the thread ends counts as its own. */
@@ -377,30 +351,25 @@ export class Attempt implements Occupant {
   }
 
   #judge(findings: readonly WireFinding[]): readonly Finding[] {
-    const { redactor, condemn } = this.#setting;
-    const told = findings.map(({ kind, detail }) => ({
-      kind,
-      ...(detail === undefined ? {} : { detail: boundText(redactor.text(detail), TEXT_LIMITS.logLineBytes) }),
-    }));
-    return Object.freeze(judge(told, condemn).map((finding) => Object.freeze(finding)));
+    return judged(findings, this.#setting.condemn, this.#setting.redactor);
   }
 
   /** Ends the lease with a condemned isolate. A kill that is still to come goes on behind. */
   #quarantine(found: readonly WireFinding[]): void {
-    const isolate = this.isolate as Isolate;
+    const { isolate, lease } = this;
+    if (isolate === null) return;
     if (found.length > 0) this.findings = this.#judge([...isolate.found, ...found]);
-    this.lease.send({ type: 'DIRTY' });
+    lease.send({ type: 'DIRTY' });
     isolate.disown();
     isolate.condemn();
-    const { findings } = this;
-    this.#setting.emit({ type: 'lease.quarantined', lease: this.lease.id, isolate: isolate.id, findings });
+    this.#setting.emit({ type: 'lease.quarantined', lease: lease.id, isolate: isolate.id, findings: this.findings });
     this.#onTimeUp();
     this.#end();
   }
 
   #leaveUnharmed(): void {
-    if (this.#held) this.isolate?.vacate();
-    this.#held = false;
+    const { isolate } = this;
+    if (isolate?.isHeldBy(this) === true) isolate.vacate();
     this.#end();
   }
 
@@ -410,20 +379,20 @@ export class Attempt implements Occupant {
     const { host, bounds } = this.#setting;
     const acknowledged = this.journal.untilAcknowledged();
     // What the log does not acknowledge in time is as if it had not been written: an open intent stays open.
-    if (acknowledged === null) host.onEnded(this);
-    else void this.#within(bounds.sweepMs, acknowledged).then(() => host.onEnded(this));
+    if (acknowledged === null) host.onEnded();
+    else void this.#within(bounds.sweepMs, acknowledged).then(() => host.onEnded());
   }
 
   #ring(alarm: Alarm): void {
     switch (alarm) {
       case 'watch':
         this.#catchUp();
-        if (this.lease.state === 'acquired') this.#alarms.set('start', this.#grantedAt + this.#setting.bounds.startMs);
+        if (this.lease.state === 'acquired') this.#alarms.set('start', (this.#hold?.grantedAt ?? 0) + this.#setting.bounds.startMs);
         break;
       case 'start':
         this.#catchUp();
         if (this.lease.state !== 'acquired') break;
-        if (this.#recall('lease-unavailable')) {
+        if (this.#hold?.recall('lease-unavailable') === true) {
           this.isolate?.condemn();
           this.#lose();
         } else this.#start(this.#now());

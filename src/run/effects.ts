@@ -14,24 +14,24 @@ import type { Journal } from './journal.ts';
 /** The name under which the body of an opaque tool is an intent: the attempt itself. */
 const BODY = '';
 
+/** Who says whether an effect may still be let go. */
+export interface Gate {
+  /** Whether the lease numbered `seq` runs and no stop is recorded or due. */
+  mayDispatch(seq: number): boolean;
+  /** Whether it has not ended. */
+  isOpen(seq: number): boolean;
+}
+
 export class Effects implements HostCalls {
   readonly #setting: AttemptSetting;
   readonly #journal: Journal;
-  readonly #mayDispatch: (seq: number) => boolean;
-  readonly #isOpen: (seq: number) => boolean;
+  readonly #gate: Gate;
   #body: 'none' | 'dispatched' | 'settled' = 'none';
 
-  /** `mayDispatch`: whether the lease numbered `seq` runs and no stop is recorded or due. `isOpen`: whether it has not ended. */
-  constructor(
-    setting: AttemptSetting,
-    journal: Journal,
-    mayDispatch: (seq: number) => boolean,
-    isOpen: (seq: number) => boolean,
-  ) {
+  constructor(setting: AttemptSetting, journal: Journal, gate: Gate) {
     this.#setting = setting;
     this.#journal = journal;
-    this.#mayDispatch = mayDispatch;
-    this.#isOpen = isOpen;
+    this.#gate = gate;
   }
 
   /** Records the body of an opaque tool as dispatched, once per attempt. A promise when the log needs time. */
@@ -61,14 +61,14 @@ export class Effects implements HostCalls {
     const { tool } = this.#setting;
     if (tool.effects === 'none') throw refused(name, `the tool ${tool.name} declares effects: 'none'`);
     if (typeof name !== 'string' || name === '') throw refused(String(name), 'an intent needs a name');
-    if (!this.#mayDispatch(seq)) throw refused(name, 'a stop came first');
+    if (!this.#gate.mayDispatch(seq)) throw refused(name, 'a stop came first');
     const key = this.#key(name, intent.key);
     try {
       await this.#journal.write('dispatched', name, this.#dispatched(key, intent.onAmbiguous));
     } catch (cause) {
       throw refused(name, 'it could not be recorded', cause);
     }
-    if (this.#mayDispatch(seq)) return key;
+    if (this.#gate.mayDispatch(seq)) return key;
     // The stop came between the record and the grant: the effect is not let go, and the record says so.
     await this.#journal.write('settled', name, { state: 'not-applied' });
     throw refused(name, 'a stop came first');
@@ -76,7 +76,7 @@ export class Effects implements HostCalls {
 
   async settle(seq: number, name: string, state: Exclude<IntentState, 'dispatched'> | 'open'): Promise<void> {
     if (state === 'open') return;
-    const kind = this.#isOpen(seq) ? 'settled' : 'late';
+    const kind = this.#gate.isOpen(seq) ? 'settled' : 'late';
     await this.#journal.write(kind, name, { state });
   }
 

@@ -26,7 +26,7 @@ export class Journal {
   readonly #clock: Clock;
   /** The first entry, from which times count, and every entry of an intent. */
   readonly #entries: LogEvent[] = [];
-  readonly #unacknowledged = new Set<Promise<unknown>>();
+  #unacknowledged: Set<Promise<unknown>> | null = null;
 
   constructor(log: EventLog, names: AttemptNames, clock: Clock) {
     this.#log = log;
@@ -53,8 +53,9 @@ export class Journal {
 
   /** Makes the attempt's end wait for a chain of entries that are still on their way. */
   track(entries: Promise<unknown>): void {
-    this.#unacknowledged.add(entries);
-    const forget = () => this.#unacknowledged.delete(entries);
+    this.#unacknowledged ??= new Set();
+    const unacknowledged = this.#unacknowledged.add(entries);
+    const forget = () => unacknowledged.delete(entries);
     entries.then(forget, forget);
   }
 
@@ -65,7 +66,7 @@ export class Journal {
 
   /** Null when nothing is on its way; else settles once all of it was acknowledged or refused. */
   untilAcknowledged(): Promise<unknown> | null {
-    return this.#unacknowledged.size === 0 ? null : Promise.allSettled(this.#unacknowledged);
+    return this.#unacknowledged === null || this.#unacknowledged.size === 0 ? null : Promise.allSettled(this.#unacknowledged);
   }
 
   #note(event: LogEvent): void {

@@ -8,11 +8,14 @@ import { type PendingStop, stopsToRecord } from '../decide/precedence.ts';
 import type { LeaseState, Stop, StopKind } from '../model/stop.ts';
 import type { Redactor } from '../output/redaction.ts';
 
+const NONE: readonly PendingStop[] = Object.freeze([]);
+
 export class Ledger {
   readonly stops: Stop[] = [];
   readonly #startedAt: number;
   readonly #redactor: Redactor;
-  readonly #expected = new Map<StopKind, PendingStop>();
+  /** At most one per kind. */
+  #expected: readonly PendingStop[] = NONE;
 
   /** `startedAt`: the instant from which `Stop.atMs` counts. */
   constructor(startedAt: number, redactor: Redactor) {
@@ -22,34 +25,33 @@ export class Ledger {
 
   /** A deadline to come. `atMs` is an instant of the clock, as in every pending stop. */
   expect(deadline: PendingStop): void {
-    this.#expected.set(deadline.kind, deadline);
+    this.#expected = [...this.#expected.filter(({ kind }) => kind !== deadline.kind), deadline];
   }
   forget(kind: StopKind): void {
-    this.#expected.delete(kind);
+    this.#expected = this.#expected.filter((deadline) => deadline.kind !== kind);
   }
   /** No deadline can come any more: the outcome is decided. */
   disarm(): void {
-    this.#expected.clear();
+    this.#expected = NONE;
   }
   expected(kind: StopKind): PendingStop | undefined {
-    return this.#expected.get(kind);
+    return this.#expected.find((deadline) => deadline.kind === kind);
   }
   /** The deadline that comes first, ties in the order of precedence. */
   earliest(): PendingStop | undefined {
-    const pending = [...this.#expected.values()];
-    const [first, ...rest] = pending;
+    const [first, ...rest] = this.#expected;
     return first === undefined ? undefined : stopsToRecord(first, rest)[0];
   }
 
   /** What is to be entered now that `incoming` is noticed: it, and each deadline due by `now`, in their order. */
   dueWith(incoming: PendingStop, now: number): PendingStop[] {
-    const due = [...this.#expected.values()].filter(({ kind, atMs }) => kind !== incoming.kind && atMs <= now);
+    const due = this.#expected.filter(({ kind, atMs }) => kind !== incoming.kind && atMs <= now);
     return due.length === 0 ? [incoming] : stopsToRecord(incoming, due);
   }
 
   /** Enters a stop, recorded in `state`. */
   enter({ kind, atMs, scope, reason }: PendingStop, state: LeaseState): Stop {
-    this.#expected.delete(kind);
+    this.forget(kind);
     const stop: Stop = Object.freeze({
       kind,
       atMs: Math.max(0, atMs - this.#startedAt),

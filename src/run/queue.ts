@@ -1,28 +1,27 @@
 /**
- * Queue: attempts that wait for an isolate, in strict order of arrival.
+ * Queue: requests that wait for an isolate, in strict order of arrival.
  *
  * Invariants: the first in line is served first, also when a later one could be placed; one whose isolate was lost keeps its
  * place; whatever frees capacity is followed by `dispatch`. Deliberately absent: who may enter (`decide/admission.ts`), and
  * where isolates come from.
  */
 import type { Isolate } from '../isolate/isolate.ts';
-import type { Attempt } from './attempt.ts';
 
-/** An attempt in line, and what its placement depends on. */
+/** Who waits in line, and what its placement depends on. */
 export interface Waiting {
-  readonly attempt: Attempt;
   readonly tenant: string;
   readonly tool: string;
   /** An instant of the clock. */
   readonly since: number;
+  grant(isolate: Isolate): void;
 }
 
 export class Queue {
   readonly #capacity: number;
   readonly #acquire: (waiting: Waiting) => Isolate | null;
-  readonly #line = new Map<Attempt, Waiting>();
+  readonly #line = new Set<Waiting>();
   /** Those that were granted an isolate and lost it, before all others. */
-  readonly #returned = new Map<Attempt, Waiting>();
+  readonly #returned = new Set<Waiting>();
   #arriving = 0;
   #dispatching = false;
   #hopeful: (() => void)[] = [];
@@ -54,16 +53,16 @@ export class Queue {
   /** An expected request joins the line. */
   enter(waiting: Waiting): void {
     this.#arriving -= 1;
-    this.#line.set(waiting.attempt, waiting);
+    this.#line.add(waiting);
     this.dispatch();
   }
   /** Back to the head of the line. */
   enterAgain(waiting: Waiting): void {
-    this.#returned.set(waiting.attempt, waiting);
+    this.#returned.add(waiting);
     this.dispatch();
   }
-  leave(attempt: Attempt): void {
-    if (this.#line.delete(attempt) || this.#returned.delete(attempt)) this.#notice();
+  leave(waiting: Waiting): void {
+    if (this.#line.delete(waiting) || this.#returned.delete(waiting)) this.#notice();
   }
 
   /** Grants what can be granted. A grant may end at once and free its isolate again; the loop takes that up. */
@@ -74,9 +73,9 @@ export class Queue {
       for (let next = this.#first(); next !== undefined; next = this.#first()) {
         const isolate = this.#acquire(next);
         if (isolate === null) break;
-        this.#line.delete(next.attempt);
-        this.#returned.delete(next.attempt);
-        next.attempt.grant(isolate);
+        this.#line.delete(next);
+        this.#returned.delete(next);
+        next.grant(isolate);
       }
     } finally {
       this.#dispatching = false;

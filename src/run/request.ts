@@ -15,17 +15,18 @@ import type { Timer } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { ActorTree } from '../isolate/actor-tree.ts';
+import type { Isolate } from '../isolate/isolate.ts';
 import type { ChildFate, ScopeChild, ScopeStop } from '../scope/child.ts';
 import { type RunScope, wordsOf } from '../scope/run-scope.ts';
-import { childSpan } from '../scope/trace.ts';
+import type { Ctx } from '../scope/ctx.ts';
 import { toFailure } from '../wire/failure.ts';
-import { Attempt, type IncomingStop } from './attempt.ts';
-import type { AttemptHost, BareEvent } from './attempt-setting.ts';
+import { Attempt } from './attempt.ts';
+import type { AttemptHost, BareEvent, IncomingStop } from './attempt-setting.ts';
 import { silent } from './capture.ts';
 import { explain } from './explain.ts';
 import type { Observers } from './observers.ts';
 import { describePrepared } from './prepared.ts';
-import type { Queue } from './queue.ts';
+import type { Queue, Waiting } from './queue.ts';
 import { report } from './report.ts';
 import { type Validated, validate } from './validate.ts';
 
@@ -43,11 +44,12 @@ export interface RequestHost {
   onResult(request: Request, result: RunResult): void;
 }
 
-export class Request implements AttemptHost, ScopeChild {
+export class Request implements AttemptHost, ScopeChild, Waiting {
   readonly id = mintId('req');
   readonly result: Promise<RunResult>;
   readonly #host: RequestHost;
   readonly #scope: RunScope;
+  readonly #ctx: Ctx;
   readonly #tool: Tool;
   readonly #options: RunConfig;
   readonly #bounds: Bounds;
@@ -63,23 +65,19 @@ export class Request implements AttemptHost, ScopeChild {
   #complaint: Extract<Validated, { ok: false }> | null = null;
   #onAbort: (() => void) | null = null;
 
-  constructor(host: RequestHost, scope: RunScope, tool: Tool, options: RunConfig) {
+  constructor(host: RequestHost, scope: RunScope, ctx: Ctx, tool: Tool, options: RunConfig) {
     const { clock, defaults } = host.config;
     this.#host = host;
     this.#scope = scope;
+    this.#ctx = ctx;
     this.#tool = tool;
     this.#options = options;
     this.#redactor = host.redactor;
     this.#startedAt = clock.now();
     this.#startedWall = clock.wall();
-    this.#bounds = {
-      ...defaults,
-      runTimeoutMs: options.runTimeoutMs ?? tool.runTimeoutMs ?? defaults.runTimeoutMs,
-      graceMs: options.graceMs ?? tool.graceMs ?? defaults.graceMs,
-      queueTimeoutMs: options.queueTimeoutMs ?? defaults.queueTimeoutMs,
-    };
+    this.#bounds = boundsOf(defaults, tool, options);
     const hearers = host.observers.with(scope.observers, options.observers);
-    const { tenant, run, branch } = scope.ctx;
+    const { tenant, run, branch } = ctx;
     const names = { requestId: this.id, tool: tool.name, tenant, run, branch };
     const onThrow = (error: unknown) =>
       this.#attempt?.capture.note('OBSERVER_THREW', `An observer threw and hears no more: ${toFailure(error, 'TOOL_ERROR').message}`);
@@ -91,6 +89,15 @@ export class Request implements AttemptHost, ScopeChild {
 
   get name(): string {
     return this.#tool.name;
+  }
+  get tenant(): string {
+    return this.#ctx.tenant;
+  }
+  get tool(): string {
+    return this.#tool.name;
+  }
+  get since(): number {
+    return this.#startedAt;
   }
   /** Whether no isolate is held for it. */
   get isWaiting(): boolean {
@@ -127,13 +134,17 @@ export class Request implements AttemptHost, ScopeChild {
     }
   }
 
-  onLost(attempt: Attempt): void {
-    this.#host.queue.enterAgain(this.#waiting(attempt));
+  grant(isolate: Isolate): void {
+    this.#attempt?.grant(isolate);
   }
 
-  onEnded(attempt: Attempt): void {
-    this.#host.queue.leave(attempt);
-    const { answer, refusal } = attempt;
+  onLost(): void {
+    this.#host.queue.enterAgain(this);
+  }
+
+  onEnded(): void {
+    this.#host.queue.leave(this);
+    const { answer = null, refusal = null } = this.#attempt ?? {};
     if (refusal !== null) this.#finish({ refused: refusal.code });
     else if (answer === null) this.#finish({});
     else if (!answer.ok) this.#finish({ outcome: { kind: 'exception', code: answer.failure.code, ofStop: answer.failure.ofStop } });
@@ -176,13 +187,14 @@ export class Request implements AttemptHost, ScopeChild {
     attempt.enqueue();
     for (const stop of this.#early) attempt.stop(stop);
     if (attempt.lease.ended) this.#host.queue.giveUp();
-    else this.#host.queue.enter(this.#waiting(attempt));
+    else this.#host.queue.enter(this);
   }
 
   #makeAttempt(input: unknown): Attempt {
     const { config, actors, eventLog, blobs } = this.#host;
     const { onPrepared, operationTimeoutMs, onProgress, onOutput, transfer, idempotencyKey, labels } = this.#options;
-    const { ctx, deadline } = this.#scope;
+    const { deadline } = this.#scope;
+    const ctx = this.#ctx;
     const { tenant, run, branch } = ctx;
     const operation = operationTimeoutMs === null ? [] : [{ kind: 'operation-timeout' as const, atMs: this.#startedAt + operationTimeoutMs }];
     const prepared = { tool: this.#tool, input, ctx, bounds: this.#bounds, labels, redactor: this.#redactor };
@@ -198,7 +210,7 @@ export class Request implements AttemptHost, ScopeChild {
       tool: this.#tool,
       input,
       transfer,
-      trace: childSpan(ctx.trace),
+      ctx,
       idempotencyKey,
       bounds: this.#bounds,
       output: config.output,
@@ -209,10 +221,6 @@ export class Request implements AttemptHost, ScopeChild {
       onProgress,
       onOutput,
     });
-  }
-
-  #waiting(attempt: Attempt) {
-    return { attempt, tenant: this.#scope.ctx.tenant, tool: this.#tool.name, since: this.#startedAt };
   }
 
   #checkValue(value: unknown): void {
@@ -302,7 +310,7 @@ export class Request implements AttemptHost, ScopeChild {
   #tell(verdict: ReturnType<typeof classify>, value: unknown, intents: AttemptRecord['intents']): void {
     const { config, eventLog, actors } = this.#host;
     this.#onAbort?.();
-    const { tenant, run, branch } = this.#scope.ctx;
+    const { tenant, run, branch } = this.#ctx;
     const attempt = this.#attempt;
     const { operationTimeoutMs, labels } = this.#options;
     const circumstances = { verdict, attempt, bounds: this.#bounds, operationTimeoutMs, redactor: this.#redactor, complaint: this.#complaint };
@@ -326,6 +334,20 @@ export class Request implements AttemptHost, ScopeChild {
     this.#scope.release(this, fateOf(result), result.error ?? undefined);
     this.#resolve(result);
   }
+}
+
+/** The request's bounds, then the tool's, then the supervisor's; these as they are when neither says anything. */
+function boundsOf(defaults: Bounds, tool: Tool, options: RunConfig): Bounds {
+  const runTimeoutMs = options.runTimeoutMs ?? tool.runTimeoutMs;
+  const graceMs = options.graceMs ?? tool.graceMs;
+  const { queueTimeoutMs } = options;
+  if (runTimeoutMs === null && graceMs === null && queueTimeoutMs === null) return defaults;
+  return {
+    ...defaults,
+    runTimeoutMs: runTimeoutMs ?? defaults.runTimeoutMs,
+    graceMs: graceMs ?? defaults.graceMs,
+    queueTimeoutMs: queueTimeoutMs ?? defaults.queueTimeoutMs,
+  };
 }
 
 function notify(onPrepared: NonNullable<RunConfig['onPrepared']>, ...args: Parameters<NonNullable<RunConfig['onPrepared']>>): void {

@@ -30,3 +30,15 @@ export interface ChildEnd {
 
 /** How everything in a scope ended. */
 export type ShutdownReport = Readonly<Record<ChildFate, readonly ChildEnd[]>>;
+
+/** A scope as what is spawned in it sees it. */
+export interface Home<Scope> {
+  readonly id: string;
+  readonly stopped: ScopeStop | null;
+  fork(options: { readonly deadlineMs?: number }): Scope;
+  cancel(reason: string): unknown;
+  adopt(child: ScopeChild): void;
+  release(child: ScopeChild, fate: ChildFate, error?: unknown): void;
+  stop(stop: ScopeStop): void;
+  shutdown(): Promise<ShutdownReport>;
+}

@@ -10,7 +10,7 @@ const MAX_ENDS = 1_000;
 
 export class Children {
   readonly #alive = new Set<ScopeChild>();
-  readonly #listening = new Set<ScopeChild>();
+  #listening: Set<ScopeChild> | null = null;
   readonly #ends: Record<ChildFate, ChildEnd[]> = { completed: [], aborted: [], killed: [], abandoned: [] };
   readonly #remembers: boolean;
   #onEmpty: (() => void)[] = [];
@@ -47,14 +47,15 @@ export class Children {
 
   /** Hears every stop without being alive here: an inner scope whose signal somebody holds. */
   listen(child: ScopeChild): void {
+    this.#listening ??= new Set();
     this.#listening.add(child);
   }
   unlisten(child: ScopeChild): void {
-    this.#listening.delete(child);
+    this.#listening?.delete(child);
   }
 
   stop(stop: ScopeStop): void {
-    for (const child of new Set([...this.#alive, ...this.#listening])) child.stop(stop);
+    for (const child of new Set([...this.#alive, ...(this.#listening ?? [])])) child.stop(stop);
   }
 
   untilEmpty(): Promise<void> {

@@ -9,17 +9,16 @@ import { ScopeClosedError } from '../model/errors.ts';
 import type { Observer } from '../model/event.ts';
 import { mintId } from '../model/ids.ts';
 import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
-import { type ScopeConfig, parseScopeOptions } from '../model/options.ts';
+import { parseScopeOptions } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
 import type { Clock, Timer } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
 import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
 import { Children } from './children.ts';
-import { type Ctx, makeCtx } from './ctx.ts';
+import { type Ctx, type CtxSource, type Deadline, NO_DEADLINE, ScopeCtx } from './ctx.ts';
 import { reasonOf } from './reason.ts';
 import { type Child, Spawned, type SpawnOptions } from './spawned.ts';
-import { newTrace } from './trace.ts';
 
 /** What all scopes of one supervisor share. */
 export interface ScopeHost {
@@ -28,7 +27,7 @@ export interface ScopeHost {
   readonly blobs: BlobStore;
   /** How long a scope waits for its children after a stop. Milliseconds. */
   readonly boundMs: number;
-  submit(scope: RunScope, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult>;
+  submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult>;
 }
 
 /** The deadline that holds in a scope. `atMs` is an instant of the clock. */
@@ -39,7 +38,7 @@ export interface ScopeDeadline {
   readonly depth: number;
 }
 
-export class RunScope implements AsyncDisposable, ScopeChild {
+export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
   readonly id = mintId('scope');
   readonly name: string;
   readonly ctx: Ctx;
@@ -64,7 +63,8 @@ export class RunScope implements AsyncDisposable, ScopeChild {
     this.#children = new Children(parent !== null);
     this.observers = parent === null ? given.observers : [...parent.observers, ...given.observers];
     this.deadline = this.#tighter(given.deadlineMs);
-    this.ctx = this.#makeCtx(given);
+    const { tenant, run, branch, trace } = given;
+    this.ctx = new ScopeCtx(this, tenant, run ?? mintId('run'), branch, this.#deadlineView(), trace);
     this.name = this.ctx.branch;
     this.#unfollow = given.signal === null ? () => undefined : this.#follow(given.signal);
   }
@@ -73,6 +73,12 @@ export class RunScope implements AsyncDisposable, ScopeChild {
   get stopped(): ScopeStop | null {
     const told = this.#stop ?? this.#parent?.stopped ?? null;
     return told ?? (this.deadline !== null && this.deadline.atMs <= this.#host.clock.now() ? this.deadline : null);
+  }
+  get eventLog(): EventLog {
+    return this.#host.eventLog;
+  }
+  get blobs(): BlobStore {
+    return this.#host.blobs;
   }
   get closed(): boolean {
     return this.#sealed || this.#ending !== null || this.#parent?.closed === true;
@@ -83,7 +89,14 @@ export class RunScope implements AsyncDisposable, ScopeChild {
    * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
    */
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
-    return this.#host.submit(this, tool, input, options) as Promise<RunResult<Out>>;
+    return this.#host.submit(this, this.ctx, tool, input, options) as Promise<RunResult<Out>>;
+  }
+
+  /** The same under a run of its own. @internal */
+  runAlone<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
+    const { tenant, branch, deadline } = this.ctx;
+    const ctx = new ScopeCtx(this, tenant, mintId('run'), branch, deadline, null);
+    return this.#host.submit(this, ctx, tool, input, options) as Promise<RunResult<Out>>;
   }
 
   /**
@@ -92,7 +105,7 @@ export class RunScope implements AsyncDisposable, ScopeChild {
    */
   spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options: SpawnOptions = {}): Child<T> {
     this.#refuseWhenClosed(`"${name}" was not started`);
-    return new Spawned(this, this.#host.clock, this.#host.boundMs, name, body, options);
+    return new Spawned<T, RunScope>(this, this.#host.clock, this.#host.boundMs, name, body, options);
   }
 
   /** A child scope under the same run. It may only tighten the deadline. @throws ScopeClosedError after `shutdown`. */
@@ -186,26 +199,15 @@ export class RunScope implements AsyncDisposable, ScopeChild {
     return Object.freeze({ kind: 'parent-deadline', atMs, scope: this.id, depth: this.#depth });
   }
 
-  #makeCtx({ tenant, run, branch, trace }: ScopeConfig): Ctx {
+  #deadlineView(): Deadline {
     const { deadline } = this;
-    const { clock, eventLog, blobs } = this.#host;
-    const remainingMs = () => (deadline === null ? Number.POSITIVE_INFINITY : Math.max(0, deadline.atMs - clock.now()));
-    return makeCtx(
-      {
-        tenant,
-        run: run ?? mintId('run'),
-        branch,
-        deadline: Object.freeze({ scope: deadline?.scope ?? null, remainingMs }),
-        trace: trace ?? newTrace(),
-        eventLog,
-        blobs,
-      },
-      () => this.#signal(),
-    );
+    if (deadline === null) return NO_DEADLINE;
+    const { clock } = this.#host;
+    return Object.freeze({ scope: deadline.scope, remainingMs: () => Math.max(0, deadline.atMs - clock.now()) });
   }
 
-  /** Made on demand; from then on the scope hears stops although nothing may run in it. */
-  #signal(): AbortSignal {
+  /** Made on demand; from then on the scope hears stops although nothing may run in it. @internal */
+  get signal(): AbortSignal {
     if (this.#controller !== null) return this.#controller.signal;
     this.#controller = new AbortController();
     const { stopped, deadline } = this;

@@ -7,9 +7,8 @@
 import { invalidOption } from '../model/errors.ts';
 import { durationOr, optionsObject, refuseUnknown, wordOr } from '../model/option-checks.ts';
 import type { Clock } from '../model/time.ts';
-import type { ChildFate, ScopeChild, ScopeStop } from './child.ts';
+import type { ChildFate, Home, ScopeChild, ScopeStop } from './child.ts';
 import { reasonOf } from './reason.ts';
-import type { RunScope } from './run-scope.ts';
 
 export interface SpawnOptions {
   /** Whether its failure cancels the scope it lives in. Default `'isolate'`: its failure stays its own. */
@@ -26,13 +25,14 @@ export interface Child<T> {
 
 const KNOWN = new Set(['onFailure', 'hardTimeoutMs']);
 
-export class Spawned<T> implements Child<T>, ScopeChild {
+export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChild {
   readonly name: string;
   readonly result: Promise<T>;
-  readonly #outer: RunScope;
-  readonly #inner: RunScope;
+  readonly #outer: Scope;
+  readonly #inner: Scope;
 
-  constructor(outer: RunScope, clock: Clock, boundMs: number, name: string, body: (inner: RunScope) => Promise<T>, options: SpawnOptions) {
+  /** `boundMs`: how long after its hard timeout it is given up. */
+  constructor(outer: Scope, clock: Clock, boundMs: number, name: string, body: (inner: Scope) => Promise<T>, options: SpawnOptions) {
     const given = optionsObject<SpawnOptions>('options', options);
     refuseUnknown(given, KNOWN, new Set(), 'spawn');
     const hardTimeoutMs = durationOr('hardTimeoutMs', given.hardTimeoutMs, null);
@@ -78,7 +78,7 @@ export class Spawned<T> implements Child<T>, ScopeChild {
 }
 
 /** A function that throws at once is a function whose promise rejects. */
-async function invoke<T>(body: (inner: RunScope) => Promise<T>, inner: RunScope): Promise<T> {
+async function invoke<T, Scope>(body: (inner: Scope) => Promise<T>, inner: Scope): Promise<T> {
   if (typeof body !== 'function') throw invalidOption('body', body, 'a function');
   return await body(inner);
 }

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { defineTool } from '../../src/model/define-tool.ts';
 import type { RunResult } from '../../src/model/result.ts';
 import type { Effects } from '../../src/model/tool.ts';
-import type { EventLog } from '../../src/record/event-log.ts';
+import type { EventLog } from '../../src/model/stores.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
 import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';

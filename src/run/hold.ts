@@ -1,0 +1,49 @@
+/**
+ * Hold: an attempt's hold of one isolate, from the grant until it lets go.
+ *
+ * Invariants: a run that was taken back never begins; the kill is issued once; the isolate goes back only unharmed.
+ * Deliberately absent: when to do any of it (`attempt.ts`).
+ */
+import type { Isolate, Occupant } from '../isolate/isolate.ts';
+import type { RunMessage } from '../wire/protocol.ts';
+
+export class Hold {
+  readonly isolate: Isolate;
+  readonly grantedAt: number;
+  readonly seq: number;
+  /** The kill has been issued. */
+  killed = false;
+  #posted = false;
+
+  constructor(isolate: Isolate, occupant: Occupant, grantedAt: number) {
+    this.isolate = isolate;
+    this.grantedAt = grantedAt;
+    this.seq = isolate.occupy(occupant);
+  }
+
+  /** @throws DataCloneError when the input cannot be cloned; nothing was posted then. */
+  post(run: Omit<RunMessage, 't' | 'seq'>, transfer: readonly ArrayBuffer[]): void {
+    const { module, exportName, effects, input, ctx } = run;
+    this.isolate.run({ t: 'run', seq: this.seq, module, exportName, effects, input, ctx }, transfer);
+    this.#posted = true;
+  }
+
+  get hasStarted(): boolean {
+    return this.#posted && this.isolate.hasStarted();
+  }
+
+  /** Takes the run back from an isolate that has not begun it. False when the isolate was faster. */
+  recall(kind: string): boolean {
+    if (!this.#posted) return true;
+    // Here the flag is set before the look; there the start is marked before the flag is read: one of both sees the other.
+    this.isolate.tellStop(kind, null);
+    return !this.isolate.hasStarted();
+  }
+
+  /** Issues the kill: the isolate's slot is free now, its end is still awaited, at the longest for `withinMs`. */
+  kill(withinMs: number): void {
+    this.killed = true;
+    this.isolate.condemn();
+    this.isolate.hurryKill(withinMs);
+  }
+}
