@@ -52,10 +52,12 @@ describe('a clean tool', () => {
     });
     for (let run = 0; run < RUNS; run += 1) {
       const result = await supervisor.runTool(tool, { url });
-      expect({ status: result.status, error: result.error, findings: result.lease?.findings }).toEqual({
+      // What the platform itself puts on the global under a symbol, as fetch does, is told and condemns nothing.
+      const condemning = result.lease?.findings.filter(({ condemns }) => condemns);
+      expect({ status: result.status, error: result.error, condemning }).toEqual({
         status: 'succeeded',
         error: null,
-        findings: [],
+        condemning: [],
       });
       expect(result.lease?.end).toBe('completed');
       if (result.lease?.isolate) isolates.add(result.lease.isolate.id);

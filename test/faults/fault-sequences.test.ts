@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => watch.stop());
 
-describe.each([leasehold])('$name', (adapter) => {
+describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
   /** Opens a pool, plays, closes, and sees that nothing is left. */
   async function play(standby: number, scenario: (pool: FaultPool) => Promise<void>): Promise<void> {
     const pool = await adapter.open({ ...OPTIONS, isolates: 1, standby });

@@ -20,7 +20,7 @@ const OPTIONS: FaultPoolOptions = {
 };
 /** What a busy machine may add to a bound. Milliseconds. */
 const SLACK_MS = 1_500;
-const CLOSE_MS = 10_000;
+const CLOSE_MS = 3_000;
 
 let watch: HostWatch;
 beforeEach(() => {
@@ -28,8 +28,8 @@ beforeEach(() => {
 });
 afterEach(() => watch.stop());
 
-describe.each([leasehold])('$name, given a tool that', (adapter) => {
-  it.each(FAULT_CASES)('$name', async (row) => {
+describe.each([[leasehold.name, leasehold]] as const)('%s, given a tool that', (_pool, adapter) => {
+  it.each(FAULT_CASES.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const { killMs = OPTIONS.killMs, ...limits } = row.limits ?? {};
     const pool = await adapter.open({ ...OPTIONS, killMs });
     const scene = row.scene?.() ?? {};
@@ -50,7 +50,10 @@ describe.each([leasehold])('$name, given a tool that', (adapter) => {
     scene.undo?.();
 
     const told = JSON.stringify({ ...settled, value: undefined, stdout: undefined });
-    if (row.status !== 'any') expect({ status: settled.status, code: settled.code }, told).toEqual({ status: row.status, code: row.code });
+    if (row.status !== 'any') {
+      const { status, code } = settled;
+      expect({ status, code }, told).toEqual({ status: row.status, code: row.code });
+    }
     if (row.fate !== 'any') expect(settled.fate, told).toBe(row.fate);
     if ('value' in row) expect(settled.value).toBe(row.value);
     if (row.finding !== undefined) expect(settled.findings).toContain(row.finding);
@@ -64,7 +67,7 @@ describe.each([leasehold])('$name, given a tool that', (adapter) => {
     const shared = neighbours.some((neighbour) => neighbour.isolate === settled.isolate);
     if (row.fate !== 'any') expect(shared).toBe(row.fate === 'kept');
 
-    expect(report.abandoned).toBe(row.fate === 'abandoned' ? 1 : row.fate === 'any' ? expect.any(Number) : 0);
+    if (row.fate !== 'any') expect(report.abandoned).toBe(row.fate === 'abandoned' ? 1 : 0);
     expect(await watch.untilQuiet()).toEqual([]);
     expect(watch.uncaught).toEqual([]);
   });

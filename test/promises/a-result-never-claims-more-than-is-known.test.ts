@@ -108,3 +108,28 @@ describe('an opaque tool', () => {
     expect(result).toMatchObject({ status: 'cancelled', intents: [], lease: { isolate: null } });
   });
 });
+
+describe('a run that was cancelled before it began', () => {
+  it('never begins, though the one after it was cancelled as well', async () => {
+    const supervisor = createSupervisor({ isolates: 1, standby: 0, defaults: { startMs: 10_000 } });
+    const tool = (exportName: string) =>
+      defineTool({ name: 'tool', module: fixture('answer.mjs'), exportName, input: z.unknown(), effects: 'none' });
+    const words = sharedWords();
+    for (const ms of [0, 0, 0, 300]) await supervisor.runTool(tool('answerThenBlock'), { ms });
+    // The isolate is busy and reads nothing: both are taken back from it.
+    const taken = [];
+    for (let turn = 0; turn < 2; turn += 1) {
+      const controller = new AbortController();
+      const running = supervisor.runTool(tool('mark'), { words }, { signal: controller.signal });
+      controller.abort();
+      taken.push(await running);
+    }
+    const next = await supervisor.runTool(tool('answerThenBlock'), { ms: 0 });
+    await supervisor.close({ withinMs: 5_000 });
+    for (const { status, lease } of taken) {
+      expect({ status, path: lease?.path }).toEqual({ status: 'cancelled', path: ['queued', 'acquired', 'completed'] });
+    }
+    expect(next.status).toBe('succeeded');
+    expect(Atomics.load(words, 0)).toBe(0);
+  });
+});

@@ -106,7 +106,7 @@ describe('a scope', () => {
     Atomics.store(words, 0, 1);
     Atomics.notify(words, 0);
     await ended;
-    expect(await child.result).toMatchObject({ status: 'completed' });
+    expect(await child.result).toBe('done');
   });
 
   it('keeps the failure of a child to the child', async () => {
@@ -114,7 +114,7 @@ describe('a scope', () => {
     const child = scope.spawn('child', async () => {
       throw new Error('its own affair');
     });
-    await child.result;
+    await expect(child.result).rejects.toThrow('its own affair');
     expect(scope.ctx.signal.aborted).toBe(false);
   });
 
@@ -129,6 +129,6 @@ describe('a scope', () => {
     );
     await untilAborted(scope.ctx.signal).catch(() => {});
     const report = await scope.shutdown();
-    expect(report.completed).toEqual([]);
+    expect(report.completed).toMatchObject([{ name: 'child', error: { message: 'everybody out' } }]);
   });
 });

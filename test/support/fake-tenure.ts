@@ -147,6 +147,12 @@ export class FakeTenure implements Tenure {
     }
   }
 
+  /** Taken back before it began. */
+  #recalled(seq: number): void {
+    const failure = { ...FAILURE, name: 'AbortError', ofStop: true };
+    this.emit({ t: 'settled', seq, ok: false, failure, clean: true, reset: false, healthCheck: false, ranMs: 0 });
+  }
+
   #settled(rest: { ok: boolean; value?: unknown; failure?: Failure; clean: boolean }): void {
     const lease = this.current;
     if (lease === null) return;
@@ -158,10 +164,11 @@ export class FakeTenure implements Tenure {
     const message = this.#inbox.shift();
     if (message === undefined || this.#end !== null) return;
     if (message.t === 'run') {
+      Atomics.store(this.words, WORD.STARTED, message.seq);
+      if (Atomics.load(this.words, WORD.STOP) >= message.seq) return this.#recalled(message.seq);
       if (this.current !== null) this.overlaps += 1;
       this.runs += 1;
       this.current = message;
-      Atomics.store(this.words, WORD.STARTED, message.seq);
       this.#far.run?.(this, message);
       // As a real isolate: told only when it has not settled within the turn.
       this.started();
