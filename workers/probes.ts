@@ -6,17 +6,22 @@
  * Deliberately absent: what a finding means (`decide/condemn.ts` on the host), and what no probe sees: module state,
  * unref'ed timers and sockets, open descriptors, pending promises, thread-pool work.
  */
+import { toFailure } from '../src/wire/failure.ts';
 import type { WireFinding } from '../src/wire/protocol.ts';
-import { keys, textOf } from '../src/wire/uncurried.ts';
+import { create, keys, ownKeys, textOf } from '../src/wire/uncurried.ts';
 import type { Followed } from './followed.ts';
 import { type Environment, type Intrinsics, snapshotEnv, snapshotIntrinsics } from './intrinsics.ts';
-import { activeResources, eventNames, getHeapStatistics, listenerCount } from './references.ts';
+import { activeResources, getHeapStatistics } from './references.ts';
 
 type Counts = Record<string, number>;
+interface Listeners {
+  readonly names: readonly PropertyKey[];
+  readonly counts: readonly number[];
+}
 interface Baseline {
   readonly resources: readonly string[];
   readonly counts: Counts;
-  readonly listeners: readonly { readonly name: string | symbol; readonly count: number }[];
+  readonly listeners: Listeners;
   readonly globals: number;
   readonly intrinsics: Intrinsics;
   readonly env: Environment;
@@ -39,22 +44,31 @@ export function openProbes(followed: Followed): Probes {
 
   const look = (full: boolean): WireFinding[] => {
     const findings: WireFinding[] = [];
+    try {
+      lookAtAll(full, findings);
+    } catch (error) {
+      // A platform so patched that it cannot be looked at must not cost the record of what the tool did.
+      findings[findings.length] = {
+        kind: 'intrinsic-changed',
+        detail: `a look failed: ${toFailure(error, 'UNCAUGHT').message}`,
+      };
+    }
+    return findings;
+  };
+  const lookAtAll = (full: boolean, findings: WireFinding[]): void => {
     lookAtResources(baseline, findings);
     followed.look(findings);
     lookAtListeners(baseline, findings);
     lookForStrays(findings);
     // Only what is enumerable, as an assigned global is; the full look sees the rest.
     if (full || keys(globalThis).length > baseline.globals) append(findings, baseline.intrinsics.addedGlobals());
-    return findings;
+    if (!full) return;
+    append(findings, baseline.intrinsics.compare());
+    append(findings, baseline.env.restore());
   };
   return {
     look: () => look(false),
-    lookFully() {
-      const findings = look(true);
-      append(findings, baseline.intrinsics.compare());
-      append(findings, baseline.env.restore());
-      return findings;
-    },
+    lookFully: () => look(true),
     heapBytes: () => getHeapStatistics().used_heap_size,
     rebase() {
       followed.rebase();
@@ -68,7 +82,7 @@ function takeBaseline(): Baseline {
   return {
     resources,
     counts: countByType(resources),
-    listeners: eventNames(process).map((name) => ({ name, count: listenerCount(process, name) })),
+    listeners: countListeners(),
     globals: keys(globalThis).length,
     intrinsics: snapshotIntrinsics(),
     env: snapshotEnv(),
@@ -88,22 +102,33 @@ function lookAtResources(baseline: Baseline, findings: WireFinding[]): void {
 }
 
 function lookAtListeners({ listeners }: Baseline, findings: WireFinding[]): void {
-  let known = 0;
-  for (let at = 0; at < listeners.length; at += 1) {
-    const { name, count } = listeners[at] as Baseline['listeners'][number];
-    const now = listenerCount(process, name);
-    if (now > 0) known += 1;
-    if (now > count) findings[findings.length] = { kind: 'process-listener', detail: textOf(name) };
-    if (now < count) findings[findings.length] = { kind: 'listener-removed', detail: textOf(name) };
+  const present = countListeners();
+  if (isSameList(present.names, listeners.names) && isSameList(present.counts, listeners.counts)) return;
+  findMore('process-listener', present, listeners, findings);
+  findMore('listener-removed', listeners, present, findings);
+}
+
+function findMore(kind: WireFinding['kind'], of: Listeners, than: Listeners, findings: WireFinding[]): void {
+  for (let at = 0; at < of.names.length; at += 1) {
+    const name = of.names[at] as string;
+    let count = 0;
+    for (let other = 0; other < than.names.length; other += 1) {
+      if (than.names[other] === name) count = than.counts[other] as number;
+    }
+    if ((of.counts[at] as number) > count) findings[findings.length] = { kind, detail: textOf(name) };
   }
-  const names = eventNames(process);
-  if (names.length === known) return;
+}
+
+/** From the emitter's own table, since its methods iterate and call what a tool may have patched. */
+function countListeners(): Listeners {
+  const table = (process as unknown as { _events: Record<PropertyKey, unknown> })._events;
+  const names = ownKeys(table);
+  const counts: number[] = [];
   for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as string | symbol;
-    let ours = false;
-    for (let of = 0; of < listeners.length && !ours; of += 1) ours = listeners[of]?.name === name;
-    if (!ours) findings[findings.length] = { kind: 'process-listener', detail: textOf(name) };
+    const entry = table[names[at] as string];
+    counts[at] = typeof entry === 'function' ? 1 : entry === undefined ? 0 : (entry as readonly unknown[]).length;
   }
+  return { names, counts };
 }
 
 function lookForStrays(findings: WireFinding[]): void {
@@ -113,7 +138,7 @@ function lookForStrays(findings: WireFinding[]): void {
 }
 
 function countByType(resources: readonly string[]): Counts {
-  const counts = Object.create(null) as Counts;
+  const counts = create(null) as Counts;
   for (let at = 0; at < resources.length; at += 1) {
     const type = resources[at] as string;
     counts[type] = (counts[type] ?? 0) + 1;
@@ -121,7 +146,7 @@ function countByType(resources: readonly string[]): Counts {
   return counts;
 }
 
-function isSameList(left: readonly string[], right: readonly string[]): boolean {
+function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
   if (left.length !== right.length) return false;
   for (let at = 0; at < left.length; at += 1) if (left[at] !== right[at]) return false;
   return true;

@@ -21,10 +21,6 @@ export const activeResources = process.getActiveResourcesInfo.bind(process);
 export const bufferFrom = Buffer.from.bind(Buffer) as (text: string, encoding: BufferEncoding) => Buffer;
 
 export const postMessage = uncurry(MessagePort.prototype.postMessage as (this: MessagePort, value: unknown) => void);
-export const eventNames = uncurry(EventEmitter.prototype.eventNames);
-export const listenerCount = uncurry(
-  EventEmitter.prototype.listenerCount as (this: EventEmitter, name: string | symbol) => number,
-);
 export const once = uncurry(
   EventEmitter.prototype.once as (this: EventEmitter, name: string, hear: () => void) => EventEmitter,
 );
