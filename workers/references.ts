@@ -15,7 +15,7 @@ export { receiveMessageOnPort, threadId } from 'node:worker_threads';
 export const { clearImmediate, clearTimeout, setImmediate, setTimeout, AbortController, Error, Promise, Uint8Array } =
   globalThis;
 export const { add: atomicsAdd, load: atomicsLoad, store: atomicsStore } = Atomics;
-export const { min, trunc } = Math;
+export const { min } = Math;
 export const now = performance.now.bind(performance);
 export const activeResources = process.getActiveResourcesInfo.bind(process);
 export const bufferFrom = Buffer.from.bind(Buffer) as (text: string, encoding: BufferEncoding) => Buffer;

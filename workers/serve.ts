@@ -84,7 +84,7 @@ export function openServer(far: Far): Server {
     last = { seq, tool: null };
     // The start is marked before the flag is read, the host sets the flag before it looks at the mark: one sees the other.
     atomicsStore(far.words, WORD.STARTED, seq);
-    if (atomicsLoad(far.words, WORD.STOP) === seq) {
+    if (atomicsLoad(far.words, WORD.STOP) >= seq) {
       watch.end();
       current = null;
       outbox.post({

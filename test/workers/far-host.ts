@@ -29,8 +29,6 @@ afterEach(async () => {
 export interface FarOptions {
   readonly tailBytes?: number;
   readonly full?: 'sampled' | 'every';
-  /** False: records are read only when the test asks, and the window is never credited. */
-  readonly reads?: boolean;
   readonly calls?: Partial<HostCalls>;
 }
 export interface RunShape {
@@ -52,7 +50,6 @@ export class FarHost {
   readonly hook: Channel<IsolateHooks>;
   readonly #call: Channel;
   readonly #port: MessagePort;
-  readonly #reads: boolean;
   readonly #wake = new Set<() => void>();
   #seq = 0;
   exit: number | null = null;
@@ -70,10 +67,9 @@ export class FarHost {
     const boot = new URL('../fixtures/far/boot.mjs', import.meta.url);
     this.worker = new Worker(boot, { workerData: { entry, task }, transferList: [port2], stdout: true, stderr: true });
     this.#port = port1;
-    this.#reads = options.reads ?? true;
     this.#call = openChannel({ post: (d) => this.post({ t: 'call', d }), expose: options.calls });
     this.hook = openChannel<IsolateHooks>({ post: (d) => this.post({ t: 'hook', d }) });
-    if (this.#reads) port1.on('message', (record: IsolateMessage) => this.#take(record));
+    port1.on('message', (record: IsolateMessage) => this.#take(record));
     this.worker.on('message', (message) => this.onParent.push(message));
     this.worker.on('error', () => {});
     this.worker.on('exit', (code) => {
@@ -183,7 +179,7 @@ export class FarHost {
     else if (record.t === 'call') this.#call.receive(record.d);
     else if (record.t === 'hook') this.hook.receive(record.d);
     else {
-      if (this.#reads && 'credit' in record) Atomics.sub(this.words, WORD.CREDIT, record.credit);
+      if ('credit' in record) Atomics.sub(this.words, WORD.CREDIT, record.credit);
       this.records.push(record);
     }
     this.#tell();
