@@ -12,7 +12,7 @@ export const question = {
   reference: 'piscina',
   async measure({ smoke }) {
     const variants = [];
-    for (const depth of smoke ? [1_000, 5_000] : [1_000, 100_000]) {
+    for (const depth of smoke ? [500, 2_000] : [1_000, 100_000]) {
       const flood = (pool) => Promise.all(Array.from({ length: depth }, () => pool.run('empty')));
       const figures = await alternate({
         contenders: everyone,

@@ -23,15 +23,16 @@ const smoke = values.smoke ?? false;
 const unknown = positionals.filter((name) => !NAMES.includes(name));
 if (unknown.length > 0) throw new Error(`no such question: ${unknown.join(', ')}; there are ${NAMES.join(', ')}`);
 
-const versionOf = (name) => createRequire(import.meta.url)(`${name}/package.json`).version;
+/** Dependencies are pinned, so the package file knows what runs here. */
+const { version, dependencies, devDependencies } = createRequire(import.meta.url)('leasehold/package.json');
+const pinned = { leasehold: version, ...dependencies, ...devDependencies };
+const names = ['leasehold', 'piscina', 'tinypool', 'workerpool', 'poolifier', 'jest-worker'];
 const machine = {
   node: process.version,
   platform: `${platform()} ${arch()}`,
   cpu: cpus()[0]?.model ?? 'unknown',
   cpus: availableParallelism(),
-  versions: Object.fromEntries(
-    ['leasehold', 'piscina', 'tinypool', 'workerpool', 'jest-worker'].map((name) => [name, versionOf(name)]),
-  ),
+  versions: Object.fromEntries(names.map((name) => [name, pinned[name]])),
 };
 console.log(`Node ${machine.node}, ${machine.platform}, ${machine.cpus} x ${machine.cpu}`);
 console.log(
@@ -56,3 +57,6 @@ if (!smoke && positionals.length === 0) {
   writeFileSync(file, `${JSON.stringify({ machine, answers }, null, 1)}\n`);
   console.log(`\nRaw figures: bench/results/${file.pathname.split('/').pop()}`);
 }
+
+// A peer that did not close must not hold the process.
+process.exit();

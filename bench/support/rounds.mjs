@@ -25,8 +25,20 @@ export async function alternate({ contenders, rounds, open, warm, figure }) {
     }
     return figures;
   } finally {
-    for (const pool of pools.values()) await pool.close();
+    for (const [name, pool] of pools) await closeWithin(CLOSE_MS, name, pool);
   }
+}
+
+/** Not every peer bounds its close: poolifier's was seen to wait for ever. */
+const CLOSE_MS = 1_000;
+
+async function closeWithin(ms, name, pool) {
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(console.log(`  ${name} did not close within ${ms} ms`)), ms);
+  });
+  await Promise.race([pool.close(), late]);
+  clearTimeout(timer);
 }
 
 export function median(figures) {
