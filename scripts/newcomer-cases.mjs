@@ -218,6 +218,15 @@ export const CASES = [
     { effects: 'declared' },
   ),
   broken(
+    'has its effect each time in one isolate',
+    "export default (input, ctx) => ctx.perform({ name: 'charge' }, async () => input);",
+    [succeeded(0), succeeded(1), succeeded(2)],
+    {
+      effects: 'declared',
+      act: ['const results = [];', 'for (let n = 0; n < 3; n += 1) results.push(await supervisor.runTool(broken, n));'],
+    },
+  ),
+  broken(
     'hangs before its effect',
     body("await new Promise(() => {}); await ctx.perform({ name: 'charge' }, async () => 1);"),
     TIMED_OUT,
