@@ -4,7 +4,7 @@ import { CREDIT_BYTES, WORD } from '../../src/wire/protocol.ts';
 import { openFar, textOf } from './far-host.ts';
 
 describe('output', () => {
-  it('of console and of direct writes arrives whole, before the record, under its lease', async () => {
+  it('of console and direct writes arrives whole, before the record, under its lease', async () => {
     const far = await openFar();
     const { seq } = await far.run('output', 'say');
     expect(textOf(far, 'stdout')).toBe('to stdout\n\u0000\u00ffA');

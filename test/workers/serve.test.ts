@@ -122,7 +122,7 @@ describe('the STARTED word', () => {
 });
 
 describe('hooks', () => {
-  it('are announced, reset is called and looked after, and a failing health check rejects', async () => {
+  it('are announced; reset is followed by a look, a failing health check rejects', async () => {
     const far = await openFar();
     const settled = await far.run('hooked', 'default');
     expect(settled).toMatchObject({ reset: true, healthCheck: true, clean: false });
