@@ -128,7 +128,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('answers null', 'answer.mjs', 'answerNull', { ...GOOD, value: null }),
   row('answers undefined', 'echo.mjs', 'nothing', { ...GOOD, value: undefined }),
   row('is a plain function that returns a promise', 'echo.mjs', 'promised', { ...GOOD, value: 'kept' }),
-  row('takes a transferred buffer of 64 MB', 'echo.mjs', 'sizeOf', { ...GOOD, scene: bigBuffer, value: 64 * 1024 * 1024 }),
+  row('takes a transferred buffer of 64 MB', 'echo.mjs', 'sizeOf', {
+    ...GOOD,
+    scene: bigBuffer,
+    value: 64 * 1024 * 1024,
+  }),
   row('answers while the host is blocked past the deadline', 'answer.mjs', 'answerWhileNobodyLooks', {
     ...GOOD,
     scene: blockedHost,
@@ -244,7 +248,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('closes the ports it finds', 'tamper.mjs', 'closeHandles', { ...EXITED, status: 'any', code: 'any' }),
   row('patches postMessage to forge its answer', 'tamper.mjs', 'patchPostMessage', { ...SPOILED, ...HONEST }),
   row('silences postMessage and emit', 'tamper.mjs', 'silencePostMessage', { ...SPOILED, ...HONEST }),
-  row('removes all listeners from process', 'tamper.mjs', 'removeProcessListeners', { ...GOOD, ...HONEST, fate: 'any' }),
+  row('removes all listeners from process', 'tamper.mjs', 'removeProcessListeners', {
+    ...GOOD,
+    ...HONEST,
+    fate: 'any',
+  }),
   row('breaks the intrinsics', 'tamper.mjs', 'breakIntrinsics', { ...SPOILED, ...HONEST }),
   row('breaks Promise.prototype.then', 'tamper.mjs', 'breakPromises', { ...SPOILED, ...HONEST }),
   row('answers a thenable that settles twice', 'tamper.mjs', 'thenableTwice', { ...GOOD, ...HONEST }),

@@ -6,7 +6,15 @@
  */
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FaultPool, fixture, sharedWords, tell, untilChanged, untilReaches, type Work } from '../support/fault-adapter.ts';
+import {
+  type FaultPool,
+  fixture,
+  sharedWords,
+  tell,
+  untilChanged,
+  untilReaches,
+  type Work,
+} from '../support/fault-adapter.ts';
 import { type HostWatch, watchHost } from '../support/fault-watch.ts';
 import { leasehold } from './leasehold-adapter.ts';
 
@@ -51,7 +59,8 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
         ]);
         expect(first.code).toBe(code);
         expect(queued.map((settled) => settled.status)).toEqual(['succeeded', 'succeeded']);
-      }));
+      }),
+    );
 
     it('fails each of three runs of a module that throws at load, and serves the next', () =>
       play(standby, async (pool) => {
@@ -104,7 +113,7 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
         pool.run(call('echo.mjs')),
       ];
       await untilChanged(words, 0);
-      const [report, ...settled] = await Promise.all([pool.close(1), ...runs]);
+      const [report, ...settled] = await Promise.all([pool.close(3_000), ...runs]);
       expect(settled.map(({ status }) => status)).toEqual(['interrupted', 'interrupted', 'interrupted']);
       expect(report.abandoned).toBe(0);
     }));
@@ -142,11 +151,14 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
     play(1, async (pool) => {
       const lines = 20_000;
       const { stdout } = await pool.run(call('exit.mjs', exportName, { input: { lines } }));
-      const bytes = Array.from({ length: lines }, (_, line) => `line ${line}\n`.length).reduce((sum, size) => sum + size);
+      const bytes = Array.from({ length: lines }, (_, line) => `line ${line}\n`.length).reduce(
+        (sum, size) => sum + size,
+      );
       expect(stdout.bytesRead).toBe(bytes);
       expect(stdout.text.startsWith('line 0\nline 1\n')).toBe(true);
       expect(stdout.text.endsWith(`line ${lines - 1}\n`)).toBe(true);
-    }));
+    }),
+  );
 
   it('leaves no listener on a signal that fifty runs shared', () =>
     play(1, async (pool) => {
@@ -180,7 +192,9 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
   it('replaces a thread blocked in native code before that thread is gone', () =>
     play(0, async (pool) => {
       const words = sharedWords();
-      const blocked = await pool.run(call('hang.mjs', 'sleepBlocking', { input: { words, seconds: 3 }, runTimeoutMs: 100 }));
+      const blocked = await pool.run(
+        call('hang.mjs', 'sleepBlocking', { input: { words, seconds: 3 }, runTimeoutMs: 100 }),
+      );
       expect(blocked.status).toBe('timed-out');
       expect((await pool.run(call('echo.mjs'))).status).toBe('succeeded');
       await untilReaches(words, 0, 1);

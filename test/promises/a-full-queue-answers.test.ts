@@ -9,7 +9,13 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fixture, sharedWords, tell, untilChanged } from '../support/fault-adapter.ts';
 
-const meet = defineTool({ name: 'meet', module: fixture('echo.mjs'), exportName: 'meet', input: z.unknown(), effects: 'none' });
+const meet = defineTool({
+  name: 'meet',
+  module: fixture('echo.mjs'),
+  exportName: 'meet',
+  input: z.unknown(),
+  effects: 'none',
+});
 const echo = defineTool({ name: 'echo', module: fixture('echo.mjs'), input: z.unknown(), effects: 'none' });
 
 describe('a full queue', () => {
@@ -20,7 +26,12 @@ describe('a full queue', () => {
     await untilChanged(words, 0);
     const queued = [supervisor.runTool(echo, 1), supervisor.runTool(echo, 2)];
     const refused = await supervisor.runTool(echo, 3);
-    expect(refused).toMatchObject({ status: 'rejected', ok: false, lease: null, error: { code: 'ERR_LEASEHOLD_QUEUE_FULL' } });
+    expect(refused).toMatchObject({
+      status: 'rejected',
+      ok: false,
+      lease: null,
+      error: { code: 'ERR_LEASEHOLD_QUEUE_FULL' },
+    });
     expect(supervisor.statistics().queue.depth).toBe(2);
     let room = false;
     const capacity = supervisor.untilCapacity().then(() => {
@@ -31,7 +42,11 @@ describe('a full queue', () => {
     tell(words, 1);
     await capacity;
     expect((await supervisor.runTool(echo, 4)).status).toBe('succeeded');
-    expect((await Promise.all([holder, ...queued])).map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect((await Promise.all([holder, ...queued])).map(({ status }) => status)).toEqual([
+      'succeeded',
+      'succeeded',
+      'succeeded',
+    ]);
     await supervisor.close({ withinMs: 5_000 });
   });
 

@@ -9,8 +9,20 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fixture } from '../support/fault-adapter.ts';
 
-const loop = defineTool({ name: 'loop', module: fixture('hang.mjs'), exportName: 'loopForever', input: z.unknown(), effects: 'none' });
-const block = defineTool({ name: 'block', module: fixture('hang.mjs'), exportName: 'sleepBlocking', input: z.unknown(), effects: 'none' });
+const loop = defineTool({
+  name: 'loop',
+  module: fixture('hang.mjs'),
+  exportName: 'loopForever',
+  input: z.unknown(),
+  effects: 'none',
+});
+const block = defineTool({
+  name: 'block',
+  module: fixture('hang.mjs'),
+  exportName: 'sleepBlocking',
+  input: z.unknown(),
+  effects: 'none',
+});
 const echo = defineTool({ name: 'echo', module: fixture('echo.mjs'), input: z.unknown(), effects: 'none' });
 
 describe('a hung tool', () => {
@@ -39,12 +51,7 @@ describe('a hung tool', () => {
     await supervisor.untilReady();
     await Promise.all([supervisor.runTool(block, { seconds: 1.5 }), supervisor.runTool(echo, 1)]);
     await supervisor.close({ withinMs: 5_000 });
-    expect(order).toEqual([
-      'lease.granted block',
-      'lease.granted echo',
-      'request.ended echo',
-      'request.ended block',
-    ]);
+    expect(order).toEqual(['lease.granted block', 'lease.granted echo', 'request.ended echo', 'request.ended block']);
   });
 
   it('leaves full capacity behind after ten in a row', async () => {

@@ -79,7 +79,10 @@ describe('a declared effect', () => {
   it('tells the stop as the cause of what is indeterminate, and never that a retry is safe', async () => {
     const { result } = await perform('hangInEffect', 'declared', true);
     expect(result.cause?.kind).toBe('cancel');
-    expect(result.error).toMatchObject({ code: 'ERR_LEASEHOLD_INDETERMINATE', cause: { code: 'ERR_LEASEHOLD_CANCELLED' } });
+    expect(result.error).toMatchObject({
+      code: 'ERR_LEASEHOLD_INDETERMINATE',
+      cause: { code: 'ERR_LEASEHOLD_CANCELLED' },
+    });
   });
 });
 
@@ -93,7 +96,13 @@ describe('an opaque tool', () => {
   it('is cancelled when it is stopped in the queue', async () => {
     const supervisor = createSupervisor({ isolates: 1, standby: 0 });
     const words = sharedWords();
-    const echo = defineTool({ name: 'meet', module: fixture('echo.mjs'), exportName: 'meet', input: z.unknown(), effects: 'none' });
+    const echo = defineTool({
+      name: 'meet',
+      module: fixture('echo.mjs'),
+      exportName: 'meet',
+      input: z.unknown(),
+      effects: 'none',
+    });
     const opaque = defineTool({ name: 'opaque', module: fixture('echo.mjs'), input: z.unknown(), effects: 'opaque' });
     const holder = supervisor.runTool(echo, { words });
     await untilChanged(words, 0);

@@ -26,7 +26,11 @@ describe('an isolate', () => {
 
   it('is gone with its module state once a tool left a timer', async () => {
     const events: Event[] = [];
-    const supervisor = createSupervisor({ isolates: 1, standby: 1, observers: [{ onEvent: (event) => events.push(event) }] });
+    const supervisor = createSupervisor({
+      isolates: 1,
+      standby: 1,
+      observers: [{ onEvent: (event) => events.push(event) }],
+    });
     const spoiled = await supervisor.runTool(tool('count.mjs', 'countAndLeak'), null);
     const next = await supervisor.runTool(tool('count.mjs'), null);
     await supervisor.close({ withinMs: 5_000 });

@@ -50,11 +50,13 @@ describe('every request', () => {
       new Map(
         results.map(({ request }) => [
           request.id,
-          events.filter((event) => event.type === type && 'requestId' in event && event.requestId === request.id).length,
+          events.filter((event) => event.type === type && 'requestId' in event && event.requestId === request.id)
+            .length,
         ]),
       );
     expect(new Set(results.map(({ request }) => request.id)).size).toBe(results.length);
-    for (const type of ['request.started', 'request.ended']) expect(new Set(count(type).values())).toEqual(new Set([1]));
+    for (const type of ['request.started', 'request.ended'])
+      expect(new Set(count(type).values())).toEqual(new Set([1]));
     const ended = events.flatMap((event) => (event.type === 'request.ended' ? [event.result] : []));
     expect(new Set(ended)).toEqual(new Set(results));
     for (const result of results) {

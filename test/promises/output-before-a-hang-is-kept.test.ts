@@ -7,7 +7,7 @@
 import { createSupervisor, defineTool } from 'leasehold';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fixture } from '../support/fault-adapter.ts';
+import { fixture, sharedWords, untilChanged } from '../support/fault-adapter.ts';
 
 const print = (exportName: string) =>
   defineTool({ name: 'print', module: fixture('print.mjs'), exportName, input: z.unknown(), effects: 'none' });
@@ -48,6 +48,25 @@ describe('output', () => {
     expect(stdout.truncated).toBe(true);
     expect(stdout.text.startsWith('line 0\n')).toBe(true);
     expect(stdout.text.endsWith(`line ${lines - 1}\n`)).toBe(true);
+  });
+
+  it.each(['return', 'exit', 'loop'])('to a blocked host is whole or said not to be, before a %s', async (then) => {
+    const supervisor = createSupervisor({ isolates: 1, standby: 0, defaults: { graceMs: 50, runTimeoutMs: 2_000 } });
+    const words = sharedWords();
+    const lines = 40_000;
+    const running = supervisor.runTool(print('printToNobody'), { words, lines, then });
+    await untilChanged(words, 0);
+    Atomics.wait(words, 1, 0);
+    const { stdout } = (await running).output;
+    await supervisor.close({ withinMs: 5_000 });
+    const written = Array.from({ length: lines }, (_, line) => `line ${line}\n`.length).reduce(
+      (sum, size) => sum + size,
+    );
+    expect(stdout.bytesKept + stdout.bytesOmitted).toBe(stdout.bytesRead);
+    if (then === 'return') expect(stdout.eof).toBe(true);
+    // What the isolate still held when it ended cannot be known: then the stream has no end.
+    if (stdout.eof) expect(stdout.bytesRead).toBe(written);
+    else expect(stdout.bytesRead).toBeLessThanOrEqual(written);
   });
 
   it('of one run is not in the next', async () => {

@@ -37,7 +37,11 @@ describe('a result on a real thread', () => {
   }
 
   it('tells the cancel as the cause of a tool that obeys', async () => {
-    expect(kinds(await cancelled('obey', { graceMs: 5_000 }))).toEqual({ status: 'cancelled', cause: 'cancel', also: [] });
+    expect(kinds(await cancelled('obey', { graceMs: 5_000 }))).toEqual({
+      status: 'cancelled',
+      cause: 'cancel',
+      also: [],
+    });
   });
 
   it('tells the cancel beside the value of a tool that answers all the same', async () => {
@@ -72,7 +76,11 @@ describe('a result on a real thread', () => {
     await untilChanged(words, 0);
     controller.abort();
     await supervisor.close({ withinMs: 1 });
-    expect(kinds(await running)).toEqual({ status: 'cancelled', cause: 'cancel', also: ['shutdown while terminating'] });
+    expect(kinds(await running)).toEqual({
+      status: 'cancelled',
+      cause: 'cancel',
+      also: ['shutdown while terminating'],
+    });
   });
 
   it('tells a cancel beside the shutdown that came first', async () => {
@@ -83,11 +91,21 @@ describe('a result on a real thread', () => {
     const closing = supervisor.close({ withinMs: 1 });
     controller.abort();
     await closing;
-    expect(kinds(await running)).toEqual({ status: 'interrupted', cause: 'shutdown', also: ['cancel while terminating'] });
+    expect(kinds(await running)).toEqual({
+      status: 'interrupted',
+      cause: 'shutdown',
+      also: ['cancel while terminating'],
+    });
   });
 
   it.each([
-    ['operation-timeout', 'OPERATION_TIMEOUT', { operationTimeoutMs: 100, runTimeoutMs: 200 }, undefined, 'run-timeout'],
+    [
+      'operation-timeout',
+      'OPERATION_TIMEOUT',
+      { operationTimeoutMs: 100, runTimeoutMs: 200 },
+      undefined,
+      'run-timeout',
+    ],
     ['run-timeout', 'RUN_TIMEOUT', { operationTimeoutMs: 200, runTimeoutMs: 100 }, undefined, 'operation-timeout'],
     ['parent-deadline', 'PARENT_DEADLINE', { operationTimeoutMs: 200 }, 100, 'operation-timeout'],
   ] as const)('tells the %s that came first as the cause', async (kind, code, options, deadlineMs, second) => {
@@ -100,11 +118,15 @@ describe('a result on a real thread', () => {
   it('drops a late value under lateResults discard, and still tells the stop', async () => {
     const words = sharedWords();
     const controller = new AbortController();
-    const running = supervisor.runTool(tool('answerWhenStopped'), { words }, {
-      signal: controller.signal,
-      graceMs: 5_000,
-      lateResults: 'discard',
-    });
+    const running = supervisor.runTool(
+      tool('answerWhenStopped'),
+      { words },
+      {
+        signal: controller.signal,
+        graceMs: 5_000,
+        lateResults: 'discard',
+      },
+    );
     await untilChanged(words, 0);
     controller.abort();
     const result = await running;

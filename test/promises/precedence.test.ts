@@ -19,19 +19,25 @@ type Deadline = (typeof DEADLINES)[number];
 
 const START = 100;
 const GAP = 10;
-const isDeadline = (happening: Happening): happening is Deadline => (DEADLINES as readonly string[]).includes(happening);
+const isDeadline = (happening: Happening): happening is Deadline =>
+  (DEADLINES as readonly string[]).includes(happening);
 
 /** Every order of every choice of up to `length` from the list. */
 function orders<T>(from: readonly T[], length: number): T[][] {
   if (length === 0) return [[]];
   const rest = from.flatMap((first) =>
-    orders(from.filter((other) => other !== first), length - 1).map((order) => [first, ...order]),
+    orders(
+      from.filter((other) => other !== first),
+      length - 1,
+    ).map((order) => [first, ...order]),
   );
   return [[], ...rest];
 }
 function permutations<T>(from: readonly T[]): T[][] {
   if (from.length === 0) return [[]];
-  return from.flatMap((first) => permutations(from.filter((other) => other !== first)).map((order) => [first, ...order]));
+  return from.flatMap((first) =>
+    permutations(from.filter((other) => other !== first)).map((order) => [first, ...order]),
+  );
 }
 
 interface Told {
@@ -92,7 +98,9 @@ function told(result: RunResult): Told {
 /** A run that is under way, whose far side and callers do as they are told. */
 async function underWay(due: Partial<Record<Deadline, number>>) {
   const host = await openFakeHost({ schedule: 'manual' }, { standby: 0, defaults: { graceMs: 10_000, killMs: 1_000 } });
-  const scope = host.supervisor.openScope(due['parent-deadline'] === undefined ? {} : { deadlineMs: due['parent-deadline'] });
+  const scope = host.supervisor.openScope(
+    due['parent-deadline'] === undefined ? {} : { deadlineMs: due['parent-deadline'] },
+  );
   const controller = new AbortController();
   let result: RunResult | null = null;
   const ending = scope
@@ -115,7 +123,8 @@ async function underWay(due: Partial<Record<Deadline, number>>) {
     if (happening === 'exception') tenure.failure({}, false);
     if (happening === 'exit') tenure.die({ code: 3, error: null });
     if (happening === 'cancel') controller.abort(new Error('enough'));
-    if (happening === 'shutdown') closing = host.supervisor.close({ withinMs: host.supervisor.statistics().worstCaseStopMs });
+    if (happening === 'shutdown')
+      closing = host.supervisor.close({ withinMs: host.supervisor.statistics().worstCaseStopMs });
     if (happening === 'deadlines') host.clock.fireDue();
   };
   /** Lets the far side obey if nothing has ended it yet, then walks to the end. */
@@ -215,7 +224,12 @@ describe('a deadline of a scope whose signal is watched', () => {
 describe('several endings in one instant', () => {
   /** Deadlines that are due together count outermost first, with whatever stop is noticed at their instant. */
   const TIE: readonly Deadline[] = ['parent-deadline', 'operation-timeout', 'run-timeout'];
-  const DUE: readonly (readonly Deadline[])[] = [[], ...DEADLINES.map((one) => [one]), ['operation-timeout', 'run-timeout'], TIE];
+  const DUE: readonly (readonly Deadline[])[] = [
+    [],
+    ...DEADLINES.map((one) => [one]),
+    ['operation-timeout', 'run-timeout'],
+    TIE,
+  ];
   const unfold = (order: readonly (Happening | 'deadlines')[], due: readonly Deadline[]): Happening[] => {
     const noticed = order.findIndex((each) => each === 'cancel' || each === 'shutdown' || each === 'deadlines');
     return order.flatMap((each, index) => {

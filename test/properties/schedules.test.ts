@@ -7,9 +7,9 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runResultSchema } from '../../src/model/run-result-schema.ts';
 import type { RunResult } from '../../src/model/result.ts';
-import { type Behaviour, obedientFar, type Step, schedule, STOPPED, TRUTHS } from '../support/arbitraries.ts';
+import { runResultSchema } from '../../src/model/run-result-schema.ts';
+import { type Behaviour, obedientFar, STOPPED, type Step, schedule, TRUTHS } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
 import { closeFake, fakeTool, openFakeHost } from '../support/fake-host.ts';
 
@@ -152,7 +152,10 @@ describe('a supervisor', () => {
   it('for any number of threads that will not die, closes within its bound and says so', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }), async (hung, isolates) => {
-        const host = await openFakeHost({ dies: (tenure) => tenure.runs === 0 }, { ...options(isolates), maxAbandoned: 4 });
+        const host = await openFakeHost(
+          { dies: (tenure) => tenure.runs === 0 },
+          { ...options(isolates), maxAbandoned: 4 },
+        );
         const ends: RunResult[] = [];
         for (let run = 0; run < hung; run += 1) {
           void host.supervisor.runTool(fakeTool(), 'hang', { runTimeoutMs: 10 }).then((result) => ends.push(result));

@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/model/define-tool.ts';
 import type { RunResult } from '../../src/model/result.ts';
-import type { Effects } from '../../src/model/tool.ts';
 import type { EventLog } from '../../src/model/stores.ts';
+import type { Effects } from '../../src/model/tool.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
 import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
@@ -49,13 +49,22 @@ const LAST = 90;
 async function hitAt(turn: number, stop: Injected, behaviour: string, effects: Effects) {
   const log = slowLog();
   const host = await openFakeHost(obedientFar, { eventLog: log, defaults: { graceMs: 20, killMs: 20 } });
-  const tool = defineTool({ name: 'slow', module: 'file:///fake/slow.mjs', input: slowSchema, output: slowSchema, effects });
+  const tool = defineTool({
+    name: 'slow',
+    module: 'file:///fake/slow.mjs',
+    input: slowSchema,
+    output: slowSchema,
+    effects,
+  });
   const controller = new AbortController();
   const scope = host.supervisor.openScope({ run: 'hit', ...(stop === 'parent-deadline' && { deadlineMs: 500 }) });
   let result: RunResult | null = null;
   let ends = 0;
   const running = scope
-    .runTool(tool, behaviour, { signal: controller.signal, ...(stop === 'operation-timeout' && { operationTimeoutMs: 500 }) })
+    .runTool(tool, behaviour, {
+      signal: controller.signal,
+      ...(stop === 'operation-timeout' && { operationTimeoutMs: 500 }),
+    })
     .then((settled) => {
       result = settled;
       ends += 1;
@@ -72,8 +81,7 @@ async function hitAt(turn: number, stop: Injected, behaviour: string, effects: E
   await settle();
   while (ends === 0 && (await host.clock.step())) await settle();
   await running;
-  const next =
-    stop === 'shutdown' ? null : await host.supervisor.runTool(tool, 'value').then(({ status }) => status);
+  const next = stop === 'shutdown' ? null : await host.supervisor.runTool(tool, 'value').then(({ status }) => status);
   const whole = host.supervisor.statistics();
   const entries = [];
   for await (const entry of log.read({ run: 'hit' })) entries.push(entry);
@@ -112,7 +120,11 @@ describe.each(Object.keys(STOPS) as Injected[])('a %s at every await', (stop) =>
       const logged = (kind: string) => entries.filter((entry) => entry.kind === kind).length;
       expect(result.intents, where).toHaveLength(logged('dispatched'));
       expect(entries.filter((entry) => entry.kind === 'closed').length, where).toBeLessThanOrEqual(1);
-      if (result.lease !== null) expect(entries.filter((entry) => entry.kind === 'closed'), where).toHaveLength(1);
+      if (result.lease !== null)
+        expect(
+          entries.filter((entry) => entry.kind === 'closed'),
+          where,
+        ).toHaveLength(1);
       expect(host.clock.pending, where).toBe(0);
       expect(host.tenures.alive, where).toEqual([]);
     }

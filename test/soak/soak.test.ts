@@ -14,7 +14,11 @@ describe('a supervisor under random faults', () => {
   it('keeps heap, listeners and threads level over 20 000 requests', { timeout: 300_000 }, async () => {
     const seed = Number(process.env.SOAK_SEED ?? Math.floor(Math.random() * 2 ** 32));
     console.info(`soak seed ${seed} (replay with SOAK_SEED=${seed})`);
-    const end = await runProgram('soak.mjs', [String(seed), String(REQUESTS)], ['--expose-gc', '--max-old-space-size=256']);
+    const end = await runProgram(
+      'soak.mjs',
+      [String(seed), String(REQUESTS)],
+      ['--expose-gc', '--max-old-space-size=256'],
+    );
     expect({ code: end.code, stderr: end.stderr }).toEqual({ code: 0, stderr: '' });
     const told = JSON.parse(end.stdout);
     expect(told.wrong).toEqual([]);

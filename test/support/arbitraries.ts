@@ -5,7 +5,7 @@
  * Deliberately absent: expectations.
  */
 import fc from 'fast-check';
-import type { Far, FakeTenure } from './fake-tenure.ts';
+import type { FakeTenure, Far } from './fake-tenure.ts';
 
 /** What a tool does, by name. */
 export const BEHAVIOURS = [
@@ -27,7 +27,12 @@ export const BEHAVIOURS = [
 export type Behaviour = (typeof BEHAVIOURS)[number];
 
 export type Step =
-  | { readonly do: 'submit'; readonly behaviour: Behaviour; readonly runTimeoutMs: number; readonly operationTimeoutMs: number }
+  | {
+      readonly do: 'submit';
+      readonly behaviour: Behaviour;
+      readonly runTimeoutMs: number;
+      readonly operationTimeoutMs: number;
+    }
   | { readonly do: 'cancel'; readonly index: number }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'kill-idle'; readonly index: number }
@@ -80,9 +85,28 @@ export const obedientFar: Far = {
         return tenure.die({ code: 0, error: null });
       case 'settle-twice':
         tenure.value('done');
-        return tenure.emit({ t: 'settled', seq: message.seq, ok: true, value: 'again', clean: true, reset: false, healthCheck: false, ranMs: 0 });
+        return tenure.emit({
+          t: 'settled',
+          seq: message.seq,
+          ok: true,
+          value: 'again',
+          clean: true,
+          reset: false,
+          healthCheck: false,
+          ranMs: 0,
+        });
       case 'forge':
-        tenure.emitForged({ t: 'settled', n: 'guessed', seq: message.seq, ok: true, value: 'forged', clean: true, reset: false, healthCheck: false, ranMs: 0 });
+        tenure.emitForged({
+          t: 'settled',
+          n: 'guessed',
+          seq: message.seq,
+          ok: true,
+          value: 'forged',
+          clean: true,
+          reset: false,
+          healthCheck: false,
+          ranMs: 0,
+        });
         return tenure.value('done');
       default:
         return undefined;

@@ -11,7 +11,7 @@ import type { SupervisorOptions } from '../../src/model/options.ts';
 import type { Effects } from '../../src/model/tool.ts';
 import { openSupervisor } from '../../src/supervisor.ts';
 import { FakeClock, settle } from './fake-clock.ts';
-import { type Far, FakeTenures } from './fake-tenure.ts';
+import { FakeTenures, type Far } from './fake-tenure.ts';
 
 /** A tool whose module is never loaded: the fake far side plays it. */
 export function fakeTool(effects: Effects = 'none', name = 'fake') {

@@ -5,10 +5,11 @@
  * never called from within `receive`, `post` or `terminate`, and a dead far side posts nothing. Each record carries the
  * nonce, unless it is forged. Deliberately absent: the awaited calls (`perform`, `reset`), which need a real isolate.
  */
-import { type HostMessage, type RunMessage, type StopMessage, WORD, WORDS } from '../../src/wire/protocol.ts';
+
 import type { Tenure, TenureListener, TenureSource, ThreadExit } from '../../src/isolate/tenure.ts';
-import type { Failure } from '../../src/wire/failure.ts';
 import type { FindingKind } from '../../src/model/result.ts';
+import type { Failure } from '../../src/wire/failure.ts';
+import { type HostMessage, type RunMessage, type StopMessage, WORD, WORDS } from '../../src/wire/protocol.ts';
 
 /** How the far side behaves. Everything unnamed does nothing: a run hangs, a stop is not heard. */
 export interface Far {
@@ -80,7 +81,8 @@ export class FakeTenure implements Tenure {
 
   terminate(): void {
     this.terminated = true;
-    if (this.#end === null && (this.#far.dies?.(this) ?? true)) this.#schedule(() => this.die({ code: 1, error: null }));
+    if (this.#end === null && (this.#far.dies?.(this) ?? true))
+      this.#schedule(() => this.die({ code: 1, error: null }));
   }
 
   ref(): void {
@@ -165,7 +167,10 @@ export class FakeTenure implements Tenure {
     if (message === undefined || this.#end !== null) return;
     if (message.t === 'run') {
       Atomics.store(this.words, WORD.STARTED, message.seq);
-      if (Atomics.load(this.words, WORD.STOP) >= message.seq) return this.#recalled(message.seq);
+      if (Atomics.load(this.words, WORD.STOP) >= message.seq) {
+        this.#recalled(message.seq);
+        return;
+      }
       if (this.current !== null) this.overlaps += 1;
       this.runs += 1;
       this.current = message;

@@ -39,6 +39,10 @@ export function startProgram(file: string, args: readonly string[] = [], nodeArg
 }
 
 /** Runs a program to its end. */
-export function runProgram(file: string, args: readonly string[] = [], nodeArgs: readonly string[] = []): Promise<ProgramEnd> {
+export function runProgram(
+  file: string,
+  args: readonly string[] = [],
+  nodeArgs: readonly string[] = [],
+): Promise<ProgramEnd> {
   return startProgram(file, args, nodeArgs).ended;
 }
