@@ -76,7 +76,7 @@ describe('a declared effect', () => {
     expect(['cancelled', 'failed']).toContain(told.result.status);
   });
 
-  it('tells the stop as the cause of what is indeterminate, and never that a retry is safe', async () => {
+  it('tells the stop as the cause of what is indeterminate', async () => {
     const { result } = await perform('hangInEffect', 'declared', true);
     expect(result.cause?.kind).toBe('cancel');
     expect(result.error).toMatchObject({
