@@ -178,7 +178,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
     fate: 'abandoned',
     limits: { ...SHORT, killMs: 300 },
   }),
-  row('stops within its grace', 'hang.mjs', 'obey', { ...KILLED, fate: 'kept', limits: { runTimeoutMs: 100 } }),
+  row('stops within its grace', 'hang.mjs', 'obey', {
+    ...KILLED,
+    fate: 'kept',
+    limits: { runTimeoutMs: 100, graceMs: 5_000 },
+  }),
   row('stops within its grace when cancelled', 'hang.mjs', 'obey', {
     ...CANCELLED,
     fate: 'kept',

@@ -65,7 +65,7 @@ describe('a result on a real thread', () => {
   });
 
   it('tells a run timeout that passes while terminating beside the cancel', async () => {
-    const result = await cancelled('neverSettle', { runTimeoutMs: 400, graceMs: 1_000 });
+    const result = await cancelled('neverSettle', { runTimeoutMs: 1_000, graceMs: 2_500 });
     expect(kinds(result)).toEqual({ status: 'cancelled', cause: 'cancel', also: ['run-timeout while terminating'] });
   });
 
@@ -102,15 +102,15 @@ describe('a result on a real thread', () => {
     [
       'operation-timeout',
       'OPERATION_TIMEOUT',
-      { operationTimeoutMs: 100, runTimeoutMs: 200 },
+      { operationTimeoutMs: 100, runTimeoutMs: 400 },
       undefined,
       'run-timeout',
     ],
-    ['run-timeout', 'RUN_TIMEOUT', { operationTimeoutMs: 200, runTimeoutMs: 100 }, undefined, 'operation-timeout'],
+    ['run-timeout', 'RUN_TIMEOUT', { operationTimeoutMs: 1_200, runTimeoutMs: 100 }, undefined, 'operation-timeout'],
     ['parent-deadline', 'PARENT_DEADLINE', { operationTimeoutMs: 200 }, 100, 'operation-timeout'],
   ] as const)('tells the %s that came first as the cause', async (kind, code, options, deadlineMs, second) => {
     const scope = supervisor.openScope(deadlineMs === undefined ? {} : { deadlineMs });
-    const result = await scope.runTool(tool('neverSettle'), {}, { ...options, graceMs: 400 });
+    const result = await scope.runTool(tool('neverSettle'), {}, { ...options, graceMs: 2_000 });
     expect(kinds(result)).toEqual({ status: 'timed-out', cause: kind, also: [`${second} while terminating`] });
     expect(result.error?.code).toBe(`ERR_LEASEHOLD_${code}`);
   });
