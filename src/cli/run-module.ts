@@ -18,6 +18,9 @@ import { Report } from './report.ts';
 import { EXIT_CODES, EXIT_USAGE } from './usage.ts';
 import { resultText, valueText } from './value-text.ts';
 
+/** Nothing runs any more when this is waited for: a thread that has not ended by then will not. */
+const CLOSE_MS = 1_000;
+
 /** Carries out the order. Resolves with the process's exit code; a thread that could not be ended may still hold it. */
 export async function runModule(order: RunOrder): Promise<{ exitCode: number; abandoned: number }> {
   const report = new Report(process.stderr);
@@ -41,7 +44,7 @@ export async function runModule(order: RunOrder): Promise<{ exitCode: number; ab
     });
     report.summary(result);
     await print(order.json ? resultText(result) : valueText(result.value));
-    const { abandoned } = await supervisor.close();
+    const { abandoned } = await supervisor.close({ withinMs: CLOSE_MS });
     if (abandoned.length > 0) report.line('leasehold: the tool is stuck in a system call; ending the process');
     return { exitCode: EXIT_CODES[result.status], abandoned: abandoned.length };
   } finally {

@@ -1,6 +1,7 @@
 /**
  * `leasehold run` as a real process: streams, exit codes and signals.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,6 +118,18 @@ describe('leasehold run, exit code', () => {
     const [help, version] = await Promise.all([runCli(['--help']), runCli(['--version'])]);
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('leasehold run MODULE') });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+});
+
+describe('leasehold run, stuck in a system call', () => {
+  it('prints the result and kills itself', async () => {
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const line = ['run', toolPath('read-forever'), '--input', JSON.stringify(fifo), '--effects', 'none', '--json'];
+    const { signal, stdout, stderr } = await runCli([...line, '--run-timeout', '200', '--grace', '50']);
+    expect(runResultSchema.parse(JSON.parse(stdout))).toMatchObject({ status: 'timed-out' });
+    expect(stderr).toContain('stuck in a system call');
+    expect(signal).toBe('SIGKILL');
   });
 });
 
