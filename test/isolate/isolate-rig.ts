@@ -1,0 +1,49 @@
+/**
+ * One isolate on a fake tenure and clock, with everything its keeper and its occupant hear.
+ *
+ * Invariant: what was heard is a list of words in order. Deliberately absent: fleets and attempts.
+ */
+import { ActorTree } from '../../src/isolate/actor-tree.ts';
+import { Isolate, type Occupant } from '../../src/isolate/isolate.ts';
+import type { RunMessage } from '../../src/wire/protocol.ts';
+import { FakeClock, settle } from '../support/fake-clock.ts';
+import { type Far, FakeTenure } from '../support/fake-tenure.ts';
+
+const ctx = { tenant: 'acme', run: 'r', branch: 'main', requestId: 'req-1', attempt: 1, trace: { traceparent: '' }, remainingMs: 1 };
+export const RUN = { module: 'file:///fake.mjs', exportName: 'default', effects: 'none', input: 1, ctx } as const;
+
+export function isolateRig(far: Far = {}) {
+  const clock = new FakeClock();
+  const tenure = new FakeTenure(far, 0);
+  const heard: string[] = [];
+  const violations: unknown[] = [];
+  const occupant: Occupant = {
+    calls: {} as Occupant['calls'],
+    onRecord: ({ t }) => heard.push(t),
+    onExit: ({ code }) => heard.push(`exit ${code}`),
+    onAbandoned: () => heard.push('abandoned'),
+  };
+  const keeper = {
+    onIsolateChange: ({ state }: Isolate) => heard.push(`keeper: ${state}`),
+    onUnusedDeath: () => heard.push('keeper: unused death'),
+    onProtocolViolation: () => heard.push('keeper: violation'),
+  };
+  const actors = new ActorTree('supervisor-1', () => violations.push(null), null);
+  const isolate = new Isolate({ clock, killMs: 100, actors, keeper }, tenure);
+  /** Leases it and starts a run on it. */
+  const run = async (message: Partial<RunMessage> = {}) => {
+    const seq = isolate.occupy(occupant);
+    isolate.run({ t: 'run', seq, ...RUN, ...message }, []);
+    await settle();
+    return seq;
+  };
+  return { clock, tenure, heard, violations, occupant, isolate, run };
+}
+
+/** The same, booted and idle, with a clean list. */
+export async function idleRig(far: Far = {}) {
+  const rig = isolateRig(far);
+  await settle();
+  rig.heard.length = 0;
+  return rig;
+}

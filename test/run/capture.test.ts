@@ -1,0 +1,142 @@
+/** Capture: bounded in every direction, redacted, and deaf to callbacks that throw. */
+import { describe, expect, it } from 'vitest';
+import { EMPTY_OUTPUT } from '../../src/output/capture-limits.ts';
+import type { AttemptSetting } from '../../src/run/attempt-setting.ts';
+import { Capture, silent } from '../../src/run/capture.ts';
+import type { LogMessage, OutputMessage, ProgressMessage } from '../../src/wire/protocol.ts';
+import { attemptParts } from './attempt-parts.ts';
+
+const output = (text: string, over: Partial<OutputMessage> = {}): OutputMessage => {
+  return { t: 'output', n: '', seq: 1, stream: 'stdout', bytes: Buffer.from(text), omittedBytes: 0, credit: 0, ...over };
+};
+const progress = (value: number | null, note?: string): ProgressMessage => {
+  return { t: 'progress', n: '', seq: 1, value, credit: 0, ...(note === undefined ? {} : { note }) };
+};
+const log = (message: string, over: Partial<LogMessage> = {}): LogMessage => {
+  return { t: 'log', n: '', seq: 1, level: 'info', message, fields: null, dropped: 0, credit: 0, ...over };
+};
+function opened(over: Partial<AttemptSetting> = {}) {
+  const parts = attemptParts(over);
+  return { ...parts, capture: new Capture(parts.setting) };
+}
+const broken = () => {
+  throw new Error('hunter2 broke');
+};
+
+describe('Capture of output', () => {
+  it('keeps each stream apart, what follows the kill apart from both', () => {
+    const { capture } = opened();
+    capture.take(output('out'), false);
+    capture.take(output('err', { stream: 'stderr' }), false);
+    capture.take(output('after'), true);
+    expect(capture.output(true)).toMatchObject({
+      stdout: { text: 'out', eof: true },
+      stderr: { text: 'err' },
+      postKill: { text: 'after' },
+      combinedBytes: 6,
+      drain: { ended: 'settled' },
+    });
+  });
+
+  it('counts what the isolate omitted and what is over the limits', () => {
+    const { capture } = opened({ output: { stdoutBytes: 8, stderrBytes: 8, combinedBytes: 16, postKillBytes: 8 } });
+    capture.take(output('0123456789'), false);
+    capture.take(output('x', { omittedBytes: 100 }), false);
+    const { stdout } = capture.output(true);
+    expect(stdout.bytesRead).toBe(111);
+    expect(stdout.bytesKept + stdout.bytesOmitted).toBe(111);
+    expect(stdout.truncated).toBe(true);
+  });
+
+  it('is the shared empty output when nothing was written', () => {
+    expect(opened().capture.output(true)).toBe(EMPTY_OUTPUT);
+  });
+
+  it('is without an end when more may still come', () => {
+    const { capture } = opened();
+    capture.take(output('out'), false);
+    expect(capture.output(false)).toMatchObject({ stdout: { text: 'out', eof: false }, drain: { ended: 'cap' } });
+  });
+
+  it('tells each piece, redacted and frozen, to the callback and as an event', () => {
+    const pieces: unknown[] = [];
+    const { capture, events } = opened({ onOutput: (piece) => pieces.push(piece) });
+    capture.take(output('by hunter2', { omittedBytes: 3 }), false);
+    const piece = { stream: 'stdout', text: 'by [redacted]', omittedBytes: 3 };
+    expect(pieces).toEqual([piece]);
+    expect(Object.isFrozen(pieces[0])).toBe(true);
+    expect(events).toEqual([{ type: 'tool.output', ...piece }]);
+  });
+
+  it('keeps output that nobody listens to', () => {
+    const { capture } = opened({ emit: silent });
+    capture.take(output('out'), false);
+    expect(capture.output(true).stdout.text).toBe('out');
+  });
+});
+
+describe('Capture of progress and log lines', () => {
+  it('tells progress with its note, redacted and bounded', () => {
+    const told: unknown[] = [];
+    const { capture, events } = opened({ onProgress: (step) => told.push(step) });
+    capture.take(progress(0.5, 'at hunter2'), false);
+    capture.take(progress(null), false);
+    expect(told).toEqual([{ value: 0.5, note: 'at [redacted]' }, { value: null }]);
+    expect(events.map(({ type }) => type)).toEqual(['tool.progress', 'tool.progress']);
+  });
+
+  it('keeps a line with its fields, redacted by value and by key', () => {
+    const { capture, clock } = opened();
+    clock.jump(7);
+    capture.take(log('hunter2 came', { fields: '{"page":3,"password":"x"}', level: 'warn' }), false);
+    expect(capture.logs).toEqual([
+      { level: 'warn', message: '[redacted] came', fields: { page: 3, password: '[redacted]' }, atMs: 7 },
+    ]);
+  });
+
+  it.each(['', 'nonsense', 'null', '7'])('leaves out fields that are no object: %j', (fields) => {
+    const { capture } = opened();
+    capture.take(log('line', { fields }), false);
+    expect(capture.logs).toEqual([{ level: 'info', message: 'line', atMs: 0 }]);
+  });
+
+  it('keeps 200 lines of 2 KiB, and counts the rest with those the isolate dropped', () => {
+    const { capture } = opened();
+    for (let line = 0; line < 205; line += 1) capture.take(log('x'.repeat(5_000), { dropped: 1 }), false);
+    expect(capture.logs).toHaveLength(200);
+    expect(Math.max(...capture.logs.map(({ message }) => Buffer.byteLength(message)))).toBeLessThanOrEqual(2_048);
+    expect(capture.dropped).toEqual({ diagnostics: 0, logLines: 210, lateEvents: 0 });
+  });
+});
+
+describe('Capture of diagnostics', () => {
+  it('keeps 64, bounded and redacted, and counts the rest', () => {
+    const { capture } = opened();
+    for (let note = 0; note < 70; note += 1) capture.note('PROBE', `hunter2 ${'x'.repeat(5_000)}`);
+    expect(capture.diagnostics).toHaveLength(64);
+    expect(capture.diagnostics[0]?.message).toMatch(/^\[redacted\] x/);
+    expect(capture.dropped.diagnostics).toBe(6);
+  });
+
+  it.each(['onProgress', 'onOutput'] as const)('tells once of an %s that throws, and calls it no more', (name) => {
+    let calls = 0;
+    const { capture, events } = opened({
+      [name]: () => {
+        calls += 1;
+        broken();
+      },
+    });
+    for (let time = 0; time < 3; time += 1) capture.take(name === 'onProgress' ? progress(time / 3) : output('x'), false);
+    expect(calls).toBe(1);
+    expect(capture.diagnostics).toMatchObject([
+      { code: 'CALLBACK_THREW', message: `${name} threw and hears no more: [redacted] broke` },
+    ]);
+    expect(events).toHaveLength(3);
+  });
+
+  it('is empty and shared when there is nothing to tell', () => {
+    const { capture } = opened();
+    expect([capture.logs, capture.diagnostics]).toEqual([[], []]);
+    expect(Object.isFrozen(capture.logs) && Object.isFrozen(capture.diagnostics)).toBe(true);
+  });
+});
