@@ -78,7 +78,8 @@ function isSmall(fields: unknown): fields is object {
   }
 }
 
-function deepFrozen<T>(x: T): T {
+/** Freezes plain data at every depth. */
+export function deepFrozen<T>(x: T): T {
   if (typeof x === 'object' && x !== null) for (const value of Object.values(Object.freeze(x))) deepFrozen(value);
   return x;
 }

@@ -5,7 +5,7 @@
  * is told once through a diagnostic and hears no more. Deliberately absent: limits of the far side (its credit window).
  */
 import type { Diagnostic, LogLine, Output } from '../model/result.ts';
-import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
+import { boundText, deepFrozen, TEXT_LIMITS } from '../output/bounded.ts';
 import { EMPTY_OUTPUT, OutputRecord } from '../output/capture-limits.ts';
 import { toFailure } from '../wire/failure.ts';
 import type { LogMessage, OutputMessage, ProgressMessage } from '../wire/protocol.ts';
@@ -65,10 +65,10 @@ export class Capture {
     return this.#record.finish(complete ? EMPTY_OUTPUT.drain : { ended, ms: 0, holders: NONE }, complete);
   }
   get logs(): readonly LogLine[] {
-    return this.#logs === null ? NONE : Object.freeze(this.#logs);
+    return this.#logs === null ? NONE : Object.freeze([...this.#logs]);
   }
   get diagnostics(): readonly Diagnostic[] {
-    return this.#diagnostics === null ? NONE : Object.freeze(this.#diagnostics);
+    return this.#diagnostics === null ? NONE : Object.freeze([...this.#diagnostics]);
   }
   get dropped(): { readonly diagnostics: number; readonly logLines: number; readonly lateEvents: number } {
     return { diagnostics: this.#droppedDiagnostics, logLines: this.#droppedLogs, lateEvents: this.lateEvents };
@@ -82,9 +82,13 @@ export class Capture {
     if (this.#onOutput === null && emit === silent) return;
     const piece = Object.freeze({ stream, text: redactor.text(Buffer.from(bytes).toString('utf8')), omittedBytes });
     emit({ type: 'tool.output', ...piece });
-    this.#call('onOutput', () => this.#onOutput?.(piece), () => {
-      this.#onOutput = null;
-    });
+    this.#call(
+      'onOutput',
+      () => this.#onOutput?.(piece),
+      () => {
+        this.#onOutput = null;
+      },
+    );
   }
 
   #takeProgress({ value, note }: ProgressMessage): void {
@@ -92,9 +96,13 @@ export class Capture {
     const text = note === undefined ? {} : { note: boundText(redactor.text(note), TEXT_LIMITS.logLineBytes) };
     const progress = Object.freeze({ value, ...text });
     emit({ type: 'tool.progress', ...progress });
-    this.#call('onProgress', () => this.#onProgress?.(progress), () => {
-      this.#onProgress = null;
-    });
+    this.#call(
+      'onProgress',
+      () => this.#onProgress?.(progress),
+      () => {
+        this.#onProgress = null;
+      },
+    );
   }
 
   #takeLog({ level, message, fields, dropped }: LogMessage): void {
@@ -110,7 +118,7 @@ export class Capture {
       Object.freeze({
         level,
         message: boundText(redactor.text(message), TEXT_LIMITS.logLineBytes),
-        ...(typeof plain === 'object' && plain !== null ? { fields: plain as Record<string, unknown> } : {}),
+        ...(typeof plain === 'object' && plain !== null ? { fields: deepFrozen(plain) as Record<string, unknown> } : {}),
         atMs: this.#elapsed(),
       }),
     );
