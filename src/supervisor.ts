@@ -5,24 +5,27 @@
  * supervisor holds nothing open. Deliberately absent: signal handlers, `process.exit`, and anything global.
  */
 import { admit } from './decide/admission.ts';
+import { stopBoundMs } from './decide/bounds.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
 import { Fleet, type IsolateInfo } from './isolate/fleet.ts';
 import type { TenureSource } from './isolate/tenure.ts';
 import { ThreadPool } from './isolate/thread-pool.ts';
 import { invalidOption, LeaseholdError } from './model/errors.ts';
 import { mintId } from './model/ids.ts';
-import type { Bounds, RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
-import { DEFAULTS, parseRunOptions, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
 import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
+import type { RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
+import { DEFAULTS, parseRunOptions, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
 import type { RunResult } from './model/result.ts';
 import { STATUSES, type Status } from './model/stop.ts';
+import { settlesWithin } from './model/time.ts';
 import type { Tool } from './model/tool.ts';
 import { createRedactor } from './output/redaction.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
 import { Observers } from './run/observers.ts';
 import { Queue } from './run/queue.ts';
-import { Request, type RequestHost } from './run/request.ts';
+import { Request } from './run/request.ts';
+import type { Ended, RequestHost } from './run/request-host.ts';
 import type { ScopeStop } from './scope/child.ts';
 import type { Ctx } from './scope/ctx.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
@@ -39,7 +42,9 @@ export interface CloseReport {
 
 export interface Statistics {
   readonly state: ActorTree['state'];
-  readonly isolates: Readonly<Record<'booting' | 'idle' | 'leased' | 'resetting' | 'quarantined' | 'abandoned', number>>;
+  readonly isolates: Readonly<
+    Record<'booting' | 'idle' | 'leased' | 'resetting' | 'quarantined' | 'abandoned', number>
+  >;
   readonly queue: { readonly depth: number; readonly oldestMs: number };
   readonly requests: Readonly<Record<Status, number>>;
   readonly replacements: number;
@@ -47,16 +52,8 @@ export interface Statistics {
   readonly worstCaseStopMs: number;
 }
 
-/** The cap of the output drain after a kill. Milliseconds. */
-const POST_KILL_MS = 500;
-
 /** What `close` keeps back of its bound to see isolates end. Milliseconds, at most a quarter of the bound. */
 const CLOSE_RESERVE_MS = 250;
-
-/** The longest an attempt may take from a stop to its end. */
-function boundOf({ graceMs, killMs, sweepMs, resetMs, healthMs }: Bounds): number {
-  return graceMs + killMs + POST_KILL_MS + sweepMs + resetMs + healthMs;
-}
 
 export class Supervisor implements AsyncDisposable {
   readonly #config: SupervisorConfig;
@@ -66,7 +63,7 @@ export class Supervisor implements AsyncDisposable {
   readonly #observers: Observers;
   readonly #root: RunScope;
   readonly #requestHost: RequestHost;
-  readonly #live = new Set<Request>();
+  readonly #live = new Map<string, Request>();
   readonly #ended: Record<Status, number>;
   #violations = 0;
   #closing: Promise<CloseReport> | null = null;
@@ -78,7 +75,7 @@ export class Supervisor implements AsyncDisposable {
   constructor(options: SupervisorOptions | undefined, tenures?: TenureSource) {
     const config = parseSupervisorOptions(options);
     this.#config = config;
-    this.#worstCaseStopMs = boundOf(config.defaults);
+    this.#worstCaseStopMs = stopBoundMs(config.defaults);
     this.#ended = Object.fromEntries(STATUSES.map((status) => [status, 0])) as Record<Status, number>;
     const violated = () => {
       this.#violations += 1;
@@ -88,7 +85,16 @@ export class Supervisor implements AsyncDisposable {
     const { clock, isolates, standby, maxAbandoned, resourceLimits, health, output } = config;
     const maxThreads = isolates + standby + maxAbandoned;
     const tailBytes = Math.max(output.stdoutBytes, output.stderrBytes);
-    const source = tenures ?? new ThreadPool({ clock, maxThreads, resourceLimits: { ...resourceLimits }, health, tailBytes, onError: () => undefined });
+    const source =
+      tenures ??
+      new ThreadPool({
+        clock,
+        maxThreads,
+        resourceLimits: { ...resourceLimits },
+        health,
+        tailBytes,
+        onError: () => undefined,
+      });
     this.#fleet = new Fleet(config, source, this.#actors, {
       onCapacity: () => this.#onCapacity(),
       onViolation: violated,
@@ -108,12 +114,22 @@ export class Supervisor implements AsyncDisposable {
       redactor,
       observers: this.#observers,
       queue: this.#queue,
-      boundOf,
       admit: () =>
-        admit({ state: this.#actors.state, waiting: this.#queue.depth, capacity: config.queue.capacity, idle: this.#fleet.free }),
+        admit({
+          state: this.#actors.state,
+          waiting: this.#queue.depth,
+          capacity: config.queue.capacity,
+          idle: this.#fleet.free,
+        }),
       onResult: (request, result) => this.#onResult(request, result),
     };
-    const scopeHost: ScopeHost = { clock, eventLog, blobs, boundMs: boundOf(config.defaults), submit: (...call) => this.#submit(...call) };
+    const scopeHost: ScopeHost = {
+      clock,
+      eventLog,
+      blobs,
+      boundMs: stopBoundMs(config.defaults),
+      submit: (...call) => this.#submit(...call),
+    };
     this.#root = new RunScope(scopeHost, null, undefined);
     this.#actors.send({ type: 'OPENED' });
     this.#fleet.fill();
@@ -192,27 +208,18 @@ export class Supervisor implements AsyncDisposable {
     this.#queue.release();
     this.#tellReady();
     this.#atClose = { settled: 0, interrupted: 0 };
-    for (const request of [...this.#live]) if (request.isWaiting) request.stop(shutdown);
-    const last = clock.setTimeout(() => this.#root.stop(shutdown), Math.max(0, hurryBy - closedAt - this.#worstCaseStopMs));
-    await this.#within(withinMs - reserveMs, this.#root.untilEnded());
-    clock.clearTimeout(last);
+    for (const request of [...this.#live.values()]) if (request.isWaiting) request.stop(shutdown);
+    const patienceMs = hurryBy - closedAt - this.#worstCaseStopMs;
+    const last = patienceMs > 0 ? clock.setTimeout(() => this.#root.stop(shutdown), patienceMs) : null;
+    if (last === null) this.#root.stop(shutdown);
+    await settlesWithin(clock, withinMs - reserveMs, this.#root.untilEnded());
+    if (last !== null) clock.clearTimeout(last);
     this.#actors.send({ type: 'CLOSE' });
     // What is still here, a function of the host for one, is told and not waited for.
     this.#root.stop(shutdown);
     const abandoned = await this.#fleet.close(Math.max(0, closedAt + withinMs - clock.now()));
     this.#actors.send({ type: 'CLOSED' });
     return Object.freeze({ ...this.#atClose, abandoned: Object.freeze(abandoned) });
-  }
-
-  #within(ms: number, work: Promise<void>): Promise<void> {
-    const { clock } = this.#config;
-    return new Promise((resolve) => {
-      const timer = clock.setTimeout(resolve, ms);
-      void work.then(() => {
-        clock.clearTimeout(timer);
-        resolve();
-      });
-    });
   }
 
   #submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult> {
@@ -222,17 +229,18 @@ export class Supervisor implements AsyncDisposable {
     } catch (error) {
       return Promise.reject(error);
     }
-    this.#live.add(request);
+    this.#live.set(request.id, request);
     request.start(input);
     return request.result;
   }
 
-  #onResult(request: Request, { status, cause, also }: RunResult): void {
-    this.#live.delete(request);
+  #onResult(request: Ended, { status, cause, also }: RunResult): void {
+    this.#live.delete(request.id);
     this.#ended[status] += 1;
     this.#worstCaseStopMs = Math.max(this.#worstCaseStopMs, request.boundMs);
     if (this.#atClose === null) return;
-    const ended = [cause, ...also].some((stop) => stop?.kind === 'shutdown') && status !== 'succeeded' && status !== 'failed';
+    const ended =
+      [cause, ...also].some((stop) => stop?.kind === 'shutdown') && status !== 'succeeded' && status !== 'failed';
     this.#atClose[ended ? 'interrupted' : 'settled'] += 1;
   }
 
@@ -262,7 +270,8 @@ export class Supervisor implements AsyncDisposable {
 }
 
 function checkedTool(tool: unknown): Tool {
-  if (typeof tool === 'object' && tool !== null && 'module' in tool && 'exportName' in tool && Object.isFrozen(tool)) return tool as Tool;
+  if (typeof tool === 'object' && tool !== null && 'module' in tool && 'exportName' in tool && Object.isFrozen(tool))
+    return tool as Tool;
   throw invalidOption('tool', tool, 'a tool made by defineTool');
 }
 
@@ -275,6 +284,9 @@ export function createSupervisor(options?: SupervisorOptions): Supervisor {
 }
 
 /** The same with other threads: what tests use to be without any. @internal */
-export function openSupervisor(options: SupervisorOptions | undefined, { tenures }: { readonly tenures: TenureSource }): Supervisor {
+export function openSupervisor(
+  options: SupervisorOptions | undefined,
+  { tenures }: { readonly tenures: TenureSource },
+): Supervisor {
   return new Supervisor(options, tenures);
 }

@@ -41,6 +41,7 @@ export function captureOutput(outbox: Outbox, tailBytes: number): Capture {
     if (tail.byteLength === 0 || room < min(tail.byteLength, PIECE_BYTES)) return;
     const omitted = tail.omittedBytes;
     send(stream, tail.take(room), omitted);
+    outbox.hold(tails.stdout.size + tails.stderr.size);
   };
   const retry = (): void => {
     if (waiting || tails.stdout.byteLength + tails.stderr.byteLength === 0) return;
@@ -57,6 +58,7 @@ export function captureOutput(outbox: Outbox, tailBytes: number): Capture {
     const tail = tails[stream];
     if (tail.byteLength === 0 && outbox.room() >= bytes.byteLength) return send(stream, bytes, 0);
     tail.push(bytes);
+    outbox.hold(tails.stdout.size + tails.stderr.size);
     drain(stream, false);
     retry();
   };
@@ -100,6 +102,10 @@ class Tail {
   omittedBytes = 0;
   constructor(limit: number) {
     this.#limit = limit > 0 ? limit : 1;
+  }
+  /** What is kept, and what was dropped before it. */
+  get size(): number {
+    return this.byteLength + this.omittedBytes;
   }
   push(bytes: Uint8Array): void {
     const ring = this.#ring ?? new Uint8Array(this.#limit);

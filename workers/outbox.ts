@@ -7,7 +7,7 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import { CREDIT_BYTES, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
-import { atomicsAdd, atomicsLoad, postMessage } from './references.ts';
+import { atomicsAdd, atomicsLoad, atomicsStore, postMessage } from './references.ts';
 
 type Unstamped<M> = M extends { readonly n: string } ? Omit<M, 'n'> : never;
 /** A record before it has the nonce. */
@@ -23,6 +23,8 @@ export interface Outbox {
   room(): number;
   /** Takes `bytes` and the cost of a message out of the window and returns the sum: the message's `credit`. */
   charge(bytes: number): number;
+  /** Tells the host how many bytes are held back. */
+  hold(bytes: number): void;
 }
 
 export function openOutbox(port: MessagePort, nonce: string, words: Int32Array): Outbox {
@@ -35,5 +37,6 @@ export function openOutbox(port: MessagePort, nonce: string, words: Int32Array):
       atomicsAdd(words, WORD.CREDIT, credit);
       return credit;
     },
+    hold: (bytes) => void atomicsStore(words, WORD.HELD, bytes),
   };
 }

@@ -11,16 +11,16 @@ import {
   compile,
   type IsolateContext,
   type IsolateEvent,
-  isolateMachine,
   type IsolateState,
+  isolateMachine,
   type LeaseContext,
   type LeaseEvent,
-  leaseMachine,
   type LeaseState,
+  leaseMachine,
   type SupervisorContext,
   type SupervisorEvent,
-  supervisorMachine,
   type SupervisorState,
+  supervisorMachine,
 } from '../../machines/index.ts';
 import type { Inspector } from '../model/option-shapes.ts';
 

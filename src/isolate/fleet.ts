@@ -11,7 +11,7 @@ import { place } from '../decide/placement.ts';
 import { restartDecision } from '../decide/restart.ts';
 import { isLeaseholdError } from '../model/errors.ts';
 import type { SupervisorConfig } from '../model/options.ts';
-import type { Timer } from '../model/time.ts';
+import { settlesWithin, type Timer } from '../model/time.ts';
 import type { ActorTree } from './actor-tree.ts';
 import { Isolate, type Keeper } from './isolate.ts';
 import type { TenureSource } from './tenure.ts';
@@ -47,7 +47,7 @@ export class Fleet implements Keeper {
   #retry: Timer | null = null;
   #booted = 0;
   #closed = false;
-  #onEmpty: (() => void) | null = null;
+  #onAllEnded: (() => void) | null = null;
 
   constructor(config: SupervisorConfig, source: TenureSource, actors: ActorTree, owner: FleetOwner) {
     this.#config = config;
@@ -135,10 +135,12 @@ export class Fleet implements Keeper {
       case 'gone':
         this.#isolates.delete(isolate);
         this.#actors.tell({ type: 'EXIT', isolate: isolate.id });
-        if (this.#isolates.size === 0) this.#onEmpty?.();
         break;
     }
-    if (this.#closed) return;
+    if (this.#closed) {
+      this.#noticeEnd();
+      return;
+    }
     this.#review();
     this.#refill();
     this.#owner.onCapacity();
@@ -166,17 +168,19 @@ export class Fleet implements Keeper {
       isolate.retire();
       isolate.hurryKill(withinMs);
     }
-    if (this.#isolates.size > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimeout(resolve, withinMs);
-        this.#onEmpty = () => {
-          clock.clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    await this.#source.close(Math.max(0, deadline - clock.now()));
+    const ended = new Promise<void>((resolve) => {
+      this.#onAllEnded = resolve;
+    });
+    this.#noticeEnd();
+    await settlesWithin(clock, withinMs, ended);
+    // With an abandoned thread the pool's own end would not come: nothing is left to wait for.
+    await this.#source.close(this.#isolates.size > 0 ? 0 : Math.max(0, deadline - clock.now()));
     return [...this.#isolates].map(({ id, kind, state, leases }) => ({ id, kind, state, leases }));
+  }
+
+  /** Whether every isolate has either ended or been given up. */
+  #noticeEnd(): void {
+    if ([...this.#isolates].every(({ state }) => state === 'abandoned')) this.#onAllEnded?.();
   }
 
   #isSpent(isolate: Isolate): boolean {

@@ -14,11 +14,12 @@ import {
   type IsolateHooks,
   type IsolateMessage,
   type RunMessage,
-  WORD,
   type WireFinding,
+  WORD,
 } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
 import type { ActorTree, IsolateActor } from './actor-tree.ts';
+import { ChildProcesses } from './child-processes.ts';
 import type { Tenure, ThreadExit } from './tenure.ts';
 
 /** Who holds the lease on an isolate and hears its records. */
@@ -67,7 +68,7 @@ export class Isolate {
   readonly #setting: IsolateSetting;
   readonly #tenure: Tenure;
   readonly #actor: IsolateActor;
-  readonly #children = new Set<number>();
+  readonly #children = new ChildProcesses();
   #occupant: Occupant | null = null;
   #seq = 0;
   #found: WireFinding[] = [];
@@ -140,6 +141,11 @@ export class Isolate {
     return Atomics.load(this.#tenure.words, WORD.STARTED) >= this.#seq;
   }
 
+  /** Whether it holds output back that nobody will read if it ends now. */
+  get holdsOutput(): boolean {
+    return Atomics.load(this.#tenure.words, WORD.HELD) > 0;
+  }
+
   /** Tells the lease in progress to stop: by flag for busy loops, by record for the rest. */
   tellStop(kind: string, reason: string | null): void {
     Atomics.store(this.#tenure.words, WORD.STOP, this.#seq);
@@ -203,7 +209,7 @@ export class Isolate {
   }
 
   #kill(): void {
-    for (const pid of this.#children) endProcess(pid);
+    this.#children.endAll();
     this.#tenure.terminate();
     this.#armKill(this.#setting.killMs);
     this.#setting.keeper.onIsolateChange(this);
@@ -228,7 +234,7 @@ export class Isolate {
     this.sweep();
     if (this.#killTimer !== null) this.#setting.clock.clearTimeout(this.#killTimer);
     else if (this.leases === 0 && this.state !== 'leased') this.#setting.keeper.onUnusedDeath();
-    for (const pid of this.#children) endProcess(pid);
+    this.#children.endAll();
     this.#become('EXITED');
     this.#endChannels('the isolate has ended');
     this.#tenure.close();
@@ -251,8 +257,7 @@ export class Isolate {
         Atomics.sub(this.#tenure.words, WORD.CREDIT, record.credit);
         break;
       case 'child':
-        if (record.alive) this.#children.add(record.pid);
-        else this.#children.delete(record.pid);
+        this.#children.note(record.pid, record.alive);
         return;
       case 'call':
         this.#openChannels().call.receive(record.d);
@@ -288,14 +293,5 @@ export class Isolate {
 
   #become(type: IsolateEvent['type']): void {
     this.#actor.send({ type });
-  }
-}
-
-/** Ends a child process that a tool left; it may be gone already. */
-function endProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // ESRCH: nothing is left to end.
   }
 }

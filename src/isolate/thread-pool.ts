@@ -12,7 +12,7 @@ import { Piscina, queueOptionsSymbol } from 'piscina';
 import { LeaseholdError } from '../model/errors.ts';
 import { mintNonce } from '../model/ids.ts';
 import type { Clock, Timer } from '../model/time.ts';
-import { type HostMessage, type InstallTask, type Installed, WORDS } from '../wire/protocol.ts';
+import { type HostMessage, type Installed, type InstallTask, WORDS } from '../wire/protocol.ts';
 import type { Tenure, TenureListener, TenureSource, ThreadExit } from './tenure.ts';
 
 export interface ThreadPoolOptions {
@@ -61,7 +61,10 @@ export class ThreadPool implements TenureSource {
   open(bootMs: number): Tenure {
     const entry = fileURLToPath(entryUrl);
     if (!existsSync(entry)) {
-      throw new LeaseholdError('ENTRY_MISSING', `The thread entry of Leasehold is missing: ${entryUrl.pathname.split('/').pop()}. A bundler must leave the package external.`);
+      throw new LeaseholdError(
+        'ENTRY_MISSING',
+        `The thread entry of Leasehold is missing: ${entryUrl.pathname.split('/').pop()}. A bundler must leave the package external.`,
+      );
     }
     const { port1, port2 } = new MessageChannel();
     const words = new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT);
@@ -92,13 +95,10 @@ export class ThreadPool implements TenureSource {
     await new Promise<void>((resolve) => {
       const timer = clock.setTimeout(resolve, withinMs);
       // `destroy` has no bound of its own: it waits for threads that may never end.
-      this.#pool.destroy().then(
-        () => {
-          clock.clearTimeout(timer);
-          resolve();
-        },
-        this.#options.onError,
-      );
+      this.#pool.destroy().then(() => {
+        clock.clearTimeout(timer);
+        resolve();
+      }, this.#options.onError);
     });
   }
 
@@ -230,7 +230,9 @@ class ThreadTenure implements Tenure {
     this.#exit = exit;
     this.#forget();
     this.#placing.abort();
-    this.#booted(exit.error ?? new LeaseholdError('LEASE_UNAVAILABLE', `The thread ended with code ${exit.code} while it booted.`));
+    this.#booted(
+      exit.error ?? new LeaseholdError('LEASE_UNAVAILABLE', `The thread ended with code ${exit.code} while it booted.`),
+    );
     this.#listener?.onExit(exit);
   }
 

@@ -59,3 +59,14 @@ export const systemClock: Clock = {
 export function isoTime(wall: number): string {
   return new Date(wall).toISOString();
 }
+
+/** Resolves with true once `work` has, or with false after `ms` milliseconds. `work` must not reject. */
+export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = clock.setTimeout(() => resolve(false), ms);
+    void work.then(() => {
+      clock.clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}

@@ -11,20 +11,21 @@ import type { Clock, Timer } from '../model/time.ts';
 const TOLERANCE_MS = 0.5;
 
 /**
- * What an attempt waits for. `watch`, `start`: its run has begun, or is lost. `grace`: the kill is due. `wait`: a step of
- * the drain is over time. The rest are deadlines, by the kind of stop they become.
+ * What an attempt waits for. `watch`, `start`: its run has begun, or is lost. `grace`: the kill is due. `wait`: a bounded
+ * wait is over. The rest are deadlines, by the kind of stop they become.
  */
 export type Alarm = 'watch' | 'start' | 'grace' | 'wait' | StopKind;
 
 export class Alarms {
   readonly #clock: Clock;
-  readonly #ring: (name: Alarm) => void;
+  readonly #ring: (name: Exclude<Alarm, 'wait'>) => void;
   /** At most one per name, and a handful at a time: a list is smaller and faster than a map. */
   #set: { readonly name: Alarm; readonly dueAt: number }[] = [];
   #timer: Timer | null = null;
+  #giveUp: () => void = () => undefined;
   #armedFor = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Clock, ring: (name: Alarm) => void) {
+  constructor(clock: Clock, ring: (name: Exclude<Alarm, 'wait'>) => void) {
     this.#clock = clock;
     this.#ring = ring;
   }
@@ -41,9 +42,23 @@ export class Alarms {
     if (this.#drop(name) && this.#set.length === 0) this.#disarm();
   }
 
+  /** A wait that is going on ends with it. */
   clearAll(): void {
     if (this.#set.length > 0) this.#set = [];
     this.#disarm();
+    this.#giveUp();
+  }
+
+  /** Waits for work for at most `ms`; null when the time is up or all alarms were cleared. One wait at a time. */
+  within<T>(ms: number, work: Promise<T>): Promise<T | null> {
+    return new Promise((resolve) => {
+      this.#giveUp = () => resolve(null);
+      this.set('wait', this.#clock.now() + ms);
+      void work.then((value) => {
+        this.clear('wait');
+        resolve(value);
+      });
+    });
   }
 
   #drop(name: Alarm): boolean {
@@ -71,7 +86,8 @@ export class Alarms {
       // Ringing one may clear or move others.
       if (alarm.dueAt - now > TOLERANCE_MS || !this.#set.includes(alarm)) continue;
       this.#drop(alarm.name);
-      this.#ring(alarm.name);
+      if (alarm.name === 'wait') this.#giveUp();
+      else this.#ring(alarm.name);
     }
     const next = this.#set.reduce((soonest, { dueAt }) => Math.min(soonest, dueAt), Number.POSITIVE_INFINITY);
     if (next < this.#armedFor) this.#arm(next);

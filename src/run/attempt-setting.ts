@@ -4,8 +4,9 @@
  * Invariant: fixed when the attempt is made; nothing here changes during its life.
  * Deliberately absent: options as users write them (`model/options.ts`).
  */
-import type { ActorTree } from '../isolate/actor-tree.ts';
+
 import type { PendingStop } from '../decide/precedence.ts';
+import type { ActorTree } from '../isolate/actor-tree.ts';
 import type { OutputPiece, Progress, RequestEvent } from '../model/event.ts';
 import type { Bounds, OutputLimits } from '../model/option-shapes.ts';
 import type { FindingKind } from '../model/result.ts';
@@ -13,12 +14,14 @@ import type { BlobStore, EventLog } from '../model/stores.ts';
 import type { Clock } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
-import type { ExitFailure } from './exit-failure.ts';
 import type { Ctx } from '../scope/ctx.ts';
+import type { ExitFailure } from './exit-failure.ts';
 import type { AttemptNames } from './journal.ts';
 
 /** What the tool gave, or the failure that ended it. */
-export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: ExitFailure };
+export type Answer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly failure: ExitFailure };
 
 /** Why the tool did not run, where no stop says it. */
 export interface Refusal {
@@ -34,7 +37,9 @@ export interface IncomingStop extends PendingStop {
   readonly hurryBy?: number;
 }
 
-type WithoutStamp<E> = E extends unknown ? Omit<E, 'seq' | 'at' | 'requestId' | 'tool' | 'tenant' | 'run' | 'branch'> : never;
+type WithoutStamp<E> = E extends unknown
+  ? Omit<E, 'seq' | 'at' | 'requestId' | 'tool' | 'tenant' | 'run' | 'branch'>
+  : never;
 /** An event of a request before it is stamped. */
 export type BareEvent = WithoutStamp<RequestEvent>;
 

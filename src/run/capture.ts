@@ -118,7 +118,9 @@ export class Capture {
       Object.freeze({
         level,
         message: boundText(redactor.text(message), TEXT_LIMITS.logLineBytes),
-        ...(typeof plain === 'object' && plain !== null ? { fields: deepFrozen(plain) as Record<string, unknown> } : {}),
+        ...(typeof plain === 'object' && plain !== null
+          ? { fields: deepFrozen(plain) as Record<string, unknown> }
+          : {}),
         atMs: this.#elapsed(),
       }),
     );

@@ -29,7 +29,10 @@ export async function drain(
   if (reset) {
     const found = await within(
       bounds.resetMs,
-      isolate.hooks().reset(seq).then(({ findings }) => findings, thrown('reset-failed')),
+      isolate
+        .hooks()
+        .reset(seq)
+        .then(({ findings }) => findings, thrown('reset-failed')),
     );
     if (found === null) return [late('reset-failed', 'reset did not return', bounds.resetMs)];
     if (found.length > 0) return found;
@@ -37,7 +40,10 @@ export async function drain(
   if (healthCheck) {
     const found = await within(
       bounds.healthMs,
-      isolate.hooks().healthCheck(seq).then(() => [], thrown('health-failed')),
+      isolate
+        .hooks()
+        .healthCheck(seq)
+        .then(() => [], thrown('health-failed')),
     );
     if (found === null) return [late('health-failed', 'healthCheck did not return', bounds.healthMs)];
     return found;
@@ -45,5 +51,10 @@ export async function drain(
   return [];
 }
 
-const late = (kind: FindingKind, what: string, ms: number): WireFinding => ({ kind, detail: `${what} within ${ms} ms` });
-const thrown = (kind: FindingKind) => (error: unknown): WireFinding[] => [{ kind, detail: toFailure(error, 'TOOL_ERROR').message }];
+const late = (kind: FindingKind, what: string, ms: number): WireFinding => ({
+  kind,
+  detail: `${what} within ${ms} ms`,
+});
+const thrown =
+  (kind: FindingKind) =>
+  (error: unknown): WireFinding[] => [{ kind, detail: toFailure(error, 'TOOL_ERROR').message }];

@@ -51,9 +51,9 @@ export class Effects implements HostCalls {
     else if (!stopped) this.#closeBody('failed');
   }
 
-  /** The body was dispatched and its run was taken back before it began. */
-  withdrawBody(): void {
-    this.#closeBody('not-applied');
+  /** The body was dispatched and its run was taken back before it began. A promise when the log needs time. */
+  withdrawBody(): undefined | Promise<void> {
+    return this.#closeBody('not-applied');
   }
 
   async dispatch(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
@@ -87,11 +87,15 @@ export class Effects implements HostCalls {
     return this.#setting.blobs.get(this.#setting.names.tenant, digest);
   }
 
-  #closeBody(state: Exclude<IntentState, 'dispatched'>): void {
-    if (this.#body !== 'dispatched') return;
+  #closeBody(state: Exclude<IntentState, 'dispatched'>): undefined | Promise<void> {
+    if (this.#body !== 'dispatched') return undefined;
     this.#body = 'settled';
-    // A refusal by the log leaves the body open, which is what the record then says.
-    this.#journal.write('settled', BODY, { state })?.catch(() => undefined);
+    try {
+      // A refusal by the log leaves the body open, which is what the record then says.
+      return this.#journal.write('settled', BODY, { state })?.catch(() => undefined);
+    } catch {
+      return undefined;
+    }
   }
 
   #key(name: string, key: string | null): string {
@@ -104,5 +108,9 @@ export class Effects implements HostCalls {
 }
 
 function refused(name: string, why: string, cause?: unknown): LeaseholdError {
-  return new LeaseholdError('INTENT_REFUSED', `The effect "${name}" was not let go: ${why}.`, cause === undefined ? {} : { cause });
+  return new LeaseholdError(
+    'INTENT_REFUSED',
+    `The effect "${name}" was not let go: ${why}.`,
+    cause === undefined ? {} : { cause },
+  );
 }

@@ -15,14 +15,19 @@ import { toFailure } from '../wire/failure.ts';
 import type { Attempt } from './attempt.ts';
 import { wordedError } from './report.ts';
 
+/** What a schema said against an input or a value, in words. */
+export interface Complaint {
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
 export interface Circumstances {
   readonly verdict: Verdict;
   readonly attempt: Attempt | null;
   readonly bounds: Bounds;
   readonly operationTimeoutMs: number | null;
   readonly redactor: Redactor;
-  /** What a schema said against the input or the output, in words. */
-  readonly complaint: { readonly message: string; readonly fields?: Readonly<Record<string, unknown>> } | null;
+  readonly complaint: Complaint | null;
 }
 
 /** Null when succeeded. */
@@ -34,12 +39,18 @@ export function explain(circumstances: Circumstances): RunError | null {
   if (complaint !== null) return wordedFrom(code, 'TypeError', complaint, redactor);
   const failure = failureOf(attempt);
   const stop = verdict.cause;
-  if (stop !== null) return failure?.code === 'OUT_OF_MEMORY' && code === 'OUT_OF_MEMORY' ? exhausted() : ofStop(code, stop, circumstances);
+  if (stop !== null)
+    return failure?.code === 'OUT_OF_MEMORY' && code === 'OUT_OF_MEMORY'
+      ? exhausted()
+      : ofStop(code, stop, circumstances);
   if (attempt?.refusal != null && attempt.refusal.code === code) {
     return runErrorFrom(toFailure(attempt.refusal.error, 'TOOL_ERROR'), code, redactor);
   }
   if (failure !== null) {
-    const told = code === 'UNCAUGHT' ? { ...failure, message: `${failure.message} (uncaught; it may stem from an earlier request in this isolate)` } : failure;
+    const told =
+      code === 'UNCAUGHT'
+        ? { ...failure, message: `${failure.message} (uncaught; it may stem from an earlier request in this isolate)` }
+        : failure;
     return code === 'OUT_OF_MEMORY' ? exhausted() : runErrorFrom(told as Failure, code, redactor);
   }
   return wordedError(code, 'RefusedError', REFUSALS[code] ?? 'The request was refused.');
@@ -59,11 +70,19 @@ function exhausted(): RunError {
   return wordedError('OUT_OF_MEMORY', 'Error', 'The isolate reached its heap limit and was ended.');
 }
 
-function wordedFrom(code: string, name: string, { message, fields }: NonNullable<Circumstances['complaint']>, redactor: Redactor): RunError {
-  return runErrorFrom({ code: 'TOOL_ERROR', name, message, ...(fields === undefined ? {} : { fields }), ofStop: false, truncated: false }, code, redactor);
+function wordedFrom(code: string, name: string, { message, fields }: Complaint, redactor: Redactor): RunError {
+  return runErrorFrom(
+    { code: 'TOOL_ERROR', name, message, ...(fields === undefined ? {} : { fields }), ofStop: false, truncated: false },
+    code,
+    redactor,
+  );
 }
 
-function ofStop(code: string, { kind, reason }: Stop, { attempt, bounds, operationTimeoutMs }: Circumstances): RunError {
+function ofStop(
+  code: string,
+  { kind, reason }: Stop,
+  { attempt, bounds, operationTimeoutMs }: Circumstances,
+): RunError {
   const because = reason === undefined ? '' : `: ${reason}`;
   switch (kind) {
     case 'cancel':
@@ -71,13 +90,25 @@ function ofStop(code: string, { kind, reason }: Stop, { attempt, bounds, operati
     case 'run-timeout':
       return wordedError(code, 'TimeoutError', `The tool did not end within runTimeoutMs (${bounds.runTimeoutMs} ms).`);
     case 'queue-timeout':
-      return wordedError(code, 'TimeoutError', `No isolate was free within queueTimeoutMs (${bounds.queueTimeoutMs} ms).`);
+      return wordedError(
+        code,
+        'TimeoutError',
+        `No isolate was free within queueTimeoutMs (${bounds.queueTimeoutMs} ms).`,
+      );
     case 'operation-timeout':
-      return wordedError(code, 'TimeoutError', `The request did not end within operationTimeoutMs (${operationTimeoutMs} ms).`);
+      return wordedError(
+        code,
+        'TimeoutError',
+        `The request did not end within operationTimeoutMs (${operationTimeoutMs} ms).`,
+      );
     case 'parent-deadline':
       return wordedError(code, 'TimeoutError', 'The deadline of the scope passed.');
     case 'isolate-exit':
-      return wordedError(code, 'Error', `The isolate ended while the tool ran, with exit code ${attempt?.exit?.code ?? 'unknown'}.`);
+      return wordedError(
+        code,
+        'Error',
+        `The isolate ended while the tool ran, with exit code ${attempt?.exit?.code ?? 'unknown'}.`,
+      );
     case 'shutdown':
       return wordedError(code, 'InterruptedError', 'The supervisor was closed before the request ended.');
     case 'lease-unavailable':

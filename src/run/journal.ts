@@ -8,6 +8,7 @@ import type { IntentRecord } from '../model/result.ts';
 import type { EventLog, LogEvent, LogEventKind } from '../model/stores.ts';
 import type { Clock } from '../model/time.ts';
 import { foldIntents } from '../record/fold.ts';
+import { toFailure } from '../wire/failure.ts';
 
 /** Under whose name an attempt writes. */
 export interface AttemptNames {
@@ -16,6 +17,11 @@ export interface AttemptNames {
   readonly branch: string;
   readonly requestId: string;
   readonly attempt: number;
+}
+
+/** Who takes diagnostics. */
+export interface Notes {
+  note(code: string, message: string): void;
 }
 
 const NO_INTENTS: readonly IntentRecord[] = Object.freeze([]);
@@ -51,6 +57,19 @@ export class Journal {
     return noted;
   }
 
+  /** The same for an entry that decides nothing: a failure becomes a diagnostic. Whether, or when, it was recorded. */
+  tryWrite(kind: LogEventKind, body: LogEvent['body'], notes: Notes): boolean | Promise<boolean> {
+    const failed = (error: unknown) => {
+      notes.note('LOG_FAILED', `The entry "${kind}" was not recorded: ${toFailure(error, 'TOOL_ERROR').message}`);
+      return false;
+    };
+    try {
+      return this.write(kind, '', body)?.then(() => true, failed) ?? true;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
   /** Makes the attempt's end wait for a chain of entries that are still on their way. */
   track(entries: Promise<unknown>): void {
     this.#unacknowledged ??= new Set();
@@ -66,10 +85,13 @@ export class Journal {
 
   /** Null when nothing is on its way; else settles once all of it was acknowledged or refused. */
   untilAcknowledged(): Promise<unknown> | null {
-    return this.#unacknowledged === null || this.#unacknowledged.size === 0 ? null : Promise.allSettled(this.#unacknowledged);
+    return this.#unacknowledged === null || this.#unacknowledged.size === 0
+      ? null
+      : Promise.allSettled(this.#unacknowledged);
   }
 
   #note(event: LogEvent): void {
-    if (this.#entries.length === 0 || event.kind === 'dispatched' || event.kind === 'settled') this.#entries.push(event);
+    if (this.#entries.length === 0 || event.kind === 'dispatched' || event.kind === 'settled')
+      this.#entries.push(event);
   }
 }

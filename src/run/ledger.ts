@@ -43,6 +43,10 @@ export class Ledger {
     return first === undefined ? undefined : stopsToRecord(first, rest)[0];
   }
 
+  has(kind: StopKind): boolean {
+    return this.stops.some((stop) => stop.kind === kind);
+  }
+
   /** What is to be entered now that `incoming` is noticed: it, and each deadline due by `now`, in their order. */
   dueWith(incoming: PendingStop, now: number): PendingStop[] {
     const due = this.#expected.filter(({ kind, atMs }) => kind !== incoming.kind && atMs <= now);

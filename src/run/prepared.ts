@@ -1,9 +1,10 @@
 /**
- * Prepared: what is about to run, as the application may see it: redacted and detached.
+ * Prepared: what is about to run, told to the application once an isolate is held and before the tool starts.
  *
- * Invariant: changing it changes nothing else. Deliberately absent: budgets and callbacks.
+ * Invariants: redacted and detached: changing it changes nothing else; the callback is synchronous.
+ * Deliberately absent: budgets and callbacks in what is told.
  */
-import type { Bounds, PreparedRun } from '../model/option-shapes.ts';
+import type { Bounds, PreparedRun, RunOptions } from '../model/option-shapes.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Ctx } from '../scope/ctx.ts';
@@ -17,6 +18,15 @@ export interface Preparation {
   readonly redactor: Redactor;
 }
 
+/** @throws what the callback throws, and a TypeError when it returns a promise. */
+export function notifyPrepared(onPrepared: NonNullable<RunOptions['onPrepared']>, preparation: Preparation): void {
+  const returned: unknown = onPrepared(preparation.ctx, describePrepared(preparation));
+  if (typeof returned === 'object' && returned !== null && 'then' in returned) {
+    throw new TypeError('onPrepared must be synchronous; it returned a promise.');
+  }
+}
+
+/** What is about to run, without anything that must not be seen. */
 export function describePrepared({ tool, input, ctx, bounds, labels, redactor }: Preparation): PreparedRun {
   const { tenant, run, branch } = ctx;
   const { runTimeoutMs, graceMs, queueTimeoutMs } = bounds;

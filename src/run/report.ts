@@ -60,7 +60,8 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     timing,
     exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: null }) : null,
     output: attempt === null ? EMPTY_OUTPUT : outputOf(attempt),
-    intents: parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
+    intents:
+      parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
     durability: parts.durability,
     diagnostics: attempt?.capture.diagnostics ?? NONE,
     logs: attempt?.capture.logs ?? NONE,
@@ -83,9 +84,10 @@ function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {
   });
 }
 
-/** An abandoned thread may still write: what was read is then a lower bound. */
-function outputOf({ capture, findings }: LiveAttempt): Output {
-  return capture.output(!findings.some(({ kind }) => kind === 'abandoned'));
+/** An abandoned thread may still write, and one that ended may have held output back: what was read is a lower bound. */
+function outputOf({ capture, findings, answer, isolate }: LiveAttempt): Output {
+  const lost = answer === null && isolate?.holdsOutput === true;
+  return capture.output(!lost && !findings.some(({ kind }) => kind === 'abandoned'));
 }
 
 function timingOf({ attempt, startedWall, totalMs, boundMs }: ReportParts): Timing {

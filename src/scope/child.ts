@@ -4,6 +4,7 @@
  * Invariant: a child leaves its scope exactly once, with its end. Deliberately absent: what a child does.
  */
 import type { PendingStop } from '../decide/precedence.ts';
+import type { RunResult } from '../model/result.ts';
 
 /** A stop on its way from a scope to what lives in it. `atMs` is an instant of the clock. */
 export interface ScopeStop extends PendingStop {
@@ -26,6 +27,16 @@ export type ChildFate = 'completed' | 'aborted' | 'killed' | 'abandoned';
 export interface ChildEnd {
   readonly name: string;
   readonly error?: unknown;
+}
+
+/** What the result of a request makes of it as a child. */
+export function fateOf({ status, lease }: RunResult): ChildFate {
+  const kinds = lease?.findings.map(({ kind }) => kind) ?? [];
+  if (kinds.includes('abandoned')) return 'abandoned';
+  if (kinds.includes('killed')) return 'killed';
+  return status === 'succeeded' || status === 'failed' || status === 'rejected' || status === 'denied'
+    ? 'completed'
+    : 'aborted';
 }
 
 /** How everything in a scope ended. */

@@ -55,7 +55,9 @@ export class Children {
   }
 
   stop(stop: ScopeStop): void {
-    for (const child of new Set([...this.#alive, ...(this.#listening ?? [])])) child.stop(stop);
+    // The newest first: an isolate that a stop frees is then not granted to one that is stopped a moment later.
+    const hearers = new Set([...(this.#listening ?? []), ...[...this.#alive].reverse()]);
+    for (const child of hearers) child.stop(stop);
   }
 
   untilEmpty(): Promise<void> {

@@ -12,7 +12,7 @@ import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
 import { parseScopeOptions } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
-import type { Clock, Timer } from '../model/time.ts';
+import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
 import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
 import { Children } from './children.ts';
@@ -172,15 +172,7 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
 
   async #end(): Promise<ShutdownReport> {
     const { clock, boundMs } = this.#host;
-    if (this.#children.size > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimeout(resolve, boundMs);
-        void this.#children.untilEmpty().then(() => {
-          clock.clearTimeout(timer);
-          resolve();
-        });
-      });
-    }
+    if (this.#children.size > 0) await settlesWithin(clock, boundMs, this.#children.untilEmpty());
     this.#unfollow();
     this.#disarm();
     if (this.#parent !== null) this.#parent.#children.unlisten(this);

@@ -32,7 +32,14 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
   readonly #inner: Scope;
 
   /** `boundMs`: how long after its hard timeout it is given up. */
-  constructor(outer: Scope, clock: Clock, boundMs: number, name: string, body: (inner: Scope) => Promise<T>, options: SpawnOptions) {
+  constructor(
+    outer: Scope,
+    clock: Clock,
+    boundMs: number,
+    name: string,
+    body: (inner: Scope) => Promise<T>,
+    options: SpawnOptions,
+  ) {
     const given = optionsObject<SpawnOptions>('options', options);
     refuseUnknown(given, KNOWN, new Set(), 'spawn');
     const hardTimeoutMs = durationOr('hardTimeoutMs', given.hardTimeoutMs, null);

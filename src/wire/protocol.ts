@@ -18,6 +18,8 @@ export const WORD = {
   STOP: 1,
   /** Bytes of output, progress and log lines posted and not yet read by the host: the sum of their `credit`. */
   CREDIT: 2,
+  /** Bytes of output the isolate holds back, or has dropped, because the window is full: lost if it ends now. */
+  HELD: 3,
 } as const;
 export const WORDS = 4;
 

@@ -14,8 +14,10 @@ const isFailure = (x: unknown): boolean =>
 
 const FITS: Readonly<Record<IsolateMessage['t'], (record: Fields) => boolean>> = {
   started: (r) => isCount(r.seq),
-  settled: (r) => isCount(r.seq) && isCount(r.ranMs) && typeof r.clean === 'boolean' && (r.ok === true || isFailure(r.failure)),
-  looked: (r) => isCount(r.seq) && Array.isArray(r.findings) && r.findings.every((f) => isPlain(f) && typeof f.kind === 'string'),
+  settled: (r) =>
+    isCount(r.seq) && isCount(r.ranMs) && typeof r.clean === 'boolean' && (r.ok === true || isFailure(r.failure)),
+  looked: (r) =>
+    isCount(r.seq) && Array.isArray(r.findings) && r.findings.every((f) => isPlain(f) && typeof f.kind === 'string'),
   output: (r) => isCount(r.seq) && r.bytes instanceof Uint8Array && isCount(r.omittedBytes) && isCount(r.credit),
   progress: (r) => isCount(r.seq) && (r.value === null || typeof r.value === 'number') && isCount(r.credit),
   log: (r) => isCount(r.seq) && typeof r.message === 'string' && typeof r.level === 'string' && isCount(r.credit),

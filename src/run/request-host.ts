@@ -1,0 +1,33 @@
+/**
+ * What all requests of one supervisor share, and whom they tell. Types only.
+ *
+ * Invariant: one per supervisor. Deliberately absent: anything of a single request.
+ */
+import type { Admission } from '../decide/admission.ts';
+import type { ActorTree } from '../isolate/actor-tree.ts';
+import type { SupervisorConfig } from '../model/options.ts';
+import type { RunResult } from '../model/result.ts';
+import type { BlobStore, EventLog } from '../model/stores.ts';
+import type { Redactor } from '../output/redaction.ts';
+import type { Observers } from './observers.ts';
+import type { Queue } from './queue.ts';
+
+/** A request that has ended. */
+export interface Ended {
+  readonly id: string;
+  /** The longest a stop may take to end it. Milliseconds. */
+  readonly boundMs: number;
+}
+
+/** What all requests of one supervisor share. */
+export interface RequestHost {
+  readonly config: SupervisorConfig;
+  readonly actors: ActorTree;
+  readonly eventLog: EventLog;
+  readonly blobs: BlobStore;
+  readonly redactor: Redactor;
+  readonly observers: Observers;
+  readonly queue: Queue;
+  admit(): Admission;
+  onResult(request: Ended, result: RunResult): void;
+}

@@ -1,0 +1,163 @@
+/**
+ * Starting: from the grant of an isolate to the begin of the run on it.
+ *
+ * Invariants: `onPrepared` is called once per request; the body of an opaque tool is recorded before its run is posted; a run
+ * that does not begin in time is taken back, and its lease may wait for another isolate.
+ * Deliberately absent: stops (`stopping.ts`), and what the run does.
+ */
+import type { PendingStop } from '../decide/precedence.ts';
+import type { Isolate, Occupant } from '../isolate/isolate.ts';
+import { childSpan } from '../scope/trace.ts';
+import type { Alarms } from './alarms.ts';
+import type { AttemptSetting, Refusal } from './attempt-setting.ts';
+import type { Effects } from './effects.ts';
+import { Hold } from './hold.ts';
+import type { Journal } from './journal.ts';
+import type { Lease } from './lease.ts';
+import type { Ledger } from './ledger.ts';
+
+/** How soon the host looks whether a run has begun, when the isolate has said nothing. Milliseconds. */
+const WATCH_MS = 10;
+
+/** The attempt that is started. */
+export interface Startable extends Occupant {
+  readonly lease: Lease;
+  readonly ledger: Ledger;
+  readonly journal: Journal;
+  readonly calls: Effects;
+  hold: Hold | null;
+  enterDue(): void;
+  /** The tool is not to run on the isolate it holds, which is unharmed. */
+  onRefused(refusal: Refusal): void;
+  /** No isolate is left to try. */
+  onUnavailable(): void;
+}
+
+export class Starting {
+  readonly #attempt: Startable;
+  readonly #alarms: Alarms;
+  readonly #setting: AttemptSetting;
+  #isPrepared = false;
+
+  constructor(attempt: Startable, alarms: Alarms, setting: AttemptSetting) {
+    this.#attempt = attempt;
+    this.#alarms = alarms;
+    this.#setting = setting;
+  }
+
+  /** A deadline to come: in the ledger, and as an alarm. */
+  expect(deadline: PendingStop): void {
+    this.#attempt.ledger.expect(deadline);
+    this.#alarms.set(deadline.kind, deadline.atMs);
+  }
+  expectGrant(): void {
+    const { startedAt, bounds } = this.#setting;
+    this.expect({ kind: 'queue-timeout', atMs: startedAt + bounds.queueTimeoutMs });
+  }
+
+  /** Binds the isolate and starts the run on it. */
+  grant(isolate: Isolate): void {
+    const attempt = this.#attempt;
+    const { lease } = attempt;
+    const hold = new Hold(isolate, attempt, this.#now());
+    attempt.hold = hold;
+    lease.send({ type: 'GRANTED', isolate: isolate.id, kind: isolate.kind }, hold.grantedAt);
+    this.#alarms.clear('queue-timeout');
+    attempt.ledger.forget('queue-timeout');
+    this.#setting.emit({ type: 'lease.granted', lease: lease.id, isolate: isolate.id });
+    let code: Refusal['code'] = 'ON_PREPARED';
+    try {
+      this.#notify();
+      if (lease.state !== 'acquired') return;
+      code = 'INTENT_REFUSED';
+      const dispatched = attempt.calls.dispatchBody();
+      if (dispatched === undefined) this.#post(hold);
+      else this.#postAfter(dispatched, hold);
+    } catch (error) {
+      attempt.onRefused({ code, error });
+    }
+  }
+
+  /** The isolate has begun: user code may run from here on. */
+  begin(at: number): void {
+    const startedAt = Math.max(at, this.#attempt.hold?.grantedAt ?? at);
+    this.#attempt.lease.send({ type: 'STARTED' }, startedAt);
+    this.#unwatch();
+    this.expect({ kind: 'run-timeout', atMs: startedAt + this.#setting.bounds.runTimeoutMs });
+  }
+
+  /** It has not begun when the host first looked: from now on it has until `startMs` after the grant. */
+  keepWatch(): void {
+    this.#alarms.set('start', (this.#attempt.hold?.grantedAt ?? 0) + this.#setting.bounds.startMs);
+  }
+
+  /** It has not begun in time. */
+  giveUp(): void {
+    const { hold } = this.#attempt;
+    if (hold?.recall('lease-unavailable') !== true) {
+      this.begin(this.#now());
+      return;
+    }
+    hold.isolate.condemn();
+    this.lose();
+  }
+
+  /** The isolate died or was given up: nothing has run, so the lease may wait for another one. */
+  lose(): void {
+    const { hold, lease } = this.#attempt;
+    this.#unwatch();
+    hold?.isolate.disown();
+    if (lease.send({ type: 'LOST' }) === 'queued') {
+      this.expectGrant();
+      this.#setting.host.onLost();
+    } else this.#attempt.onUnavailable();
+  }
+
+  #notify(): void {
+    if (this.#setting.notifyPrepared === null || this.#isPrepared) return;
+    this.#isPrepared = true;
+    this.#setting.notifyPrepared();
+    // The application's own time counts, and it may have cancelled.
+    this.#attempt.enterDue();
+  }
+
+  #postAfter(dispatched: Promise<void>, hold: Hold): void {
+    const attempt = this.#attempt;
+    const isHeld = () => attempt.lease.state === 'acquired' && attempt.hold === hold;
+    const posted = dispatched.then(
+      () => {
+        // After a stop, what was recorded as dispatched has not been let go: the record is to say so before the attempt ends.
+        if (!isHeld()) return attempt.calls.withdrawBody();
+        this.#post(hold);
+      },
+      (error: unknown) => {
+        if (isHeld()) attempt.onRefused({ code: 'INTENT_REFUSED', error });
+      },
+    );
+    attempt.journal.track(posted);
+  }
+
+  #post(hold: Hold): void {
+    const { bounds, tool, names, ctx, input, transfer } = this.#setting;
+    const { ledger } = this.#attempt;
+    const now = this.#now();
+    const remainingMs = Math.min(bounds.runTimeoutMs, (ledger.earliest()?.atMs ?? Number.POSITIVE_INFINITY) - now);
+    const { module, exportName, effects } = tool;
+    const { tenant, run, branch, requestId, attempt } = names;
+    const wireCtx = { tenant, run, branch, requestId, attempt, trace: childSpan(ctx.trace), remainingMs };
+    try {
+      hold.post({ module, exportName, effects, input, ctx: wireCtx }, transfer);
+      this.#alarms.set('watch', now + Math.min(WATCH_MS, bounds.runTimeoutMs));
+    } catch (error) {
+      this.#attempt.onRefused({ code: 'NOT_CLONEABLE', error });
+    }
+  }
+
+  #unwatch(): void {
+    this.#alarms.clear('watch');
+    this.#alarms.clear('start');
+  }
+  #now(): number {
+    return this.#setting.clock.now();
+  }
+}

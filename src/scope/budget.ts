@@ -1,0 +1,55 @@
+/**
+ * Budget: the deadlines that hold for one request from the call on, and waits within them.
+ *
+ * Invariants: the earliest comes first, the outer one in a tie; a wait ends with its work, at its bound, at the first
+ * deadline, or when it is woken, whichever is first. Deliberately absent: what a deadline does to a request.
+ */
+import { type PendingStop, stopsToRecord } from '../decide/precedence.ts';
+import type { Clock } from '../model/time.ts';
+
+const nothing = (): void => undefined;
+
+export class Budget {
+  /** Instants of the clock, the earliest first. */
+  readonly deadlines: readonly PendingStop[];
+  readonly #clock: Clock;
+  #wake: () => void = nothing;
+
+  /** `outer`: the deadline of the request's scope. `operationTimeoutMs` counts from `startedAt`. */
+  constructor(clock: Clock, startedAt: number, operationTimeoutMs: number | null, outer: PendingStop | null) {
+    this.#clock = clock;
+    const own =
+      operationTimeoutMs === null ? null : { kind: 'operation-timeout' as const, atMs: startedAt + operationTimeoutMs };
+    if (own === null || outer === null) this.deadlines = own === null ? (outer === null ? NONE : [outer]) : [own];
+    // Asked about the own one, the outer comes back with it only when it is due no later.
+    else this.deadlines = stopsToRecord(own, [outer]).length === 2 ? [outer, own] : [own, outer];
+  }
+
+  /** The first deadline, if its instant has come. */
+  get due(): PendingStop | null {
+    const [first] = this.deadlines;
+    return first !== undefined && first.atMs <= this.#clock.now() ? first : null;
+  }
+
+  /** Null when the time is up or somebody woke it. `work` must not reject. */
+  within<T>(ms: number, work: Promise<T>): Promise<T | null> {
+    const untilFirst = (this.deadlines[0]?.atMs ?? Number.POSITIVE_INFINITY) - this.#clock.now();
+    return new Promise((resolve) => {
+      const settle = (value: T | null) => {
+        this.#clock.clearTimeout(timer);
+        this.#wake = nothing;
+        resolve(value);
+      };
+      const timer = this.#clock.setTimeout(() => settle(null), Math.max(0, Math.min(ms, untilFirst)));
+      this.#wake = () => settle(null);
+      void work.then(settle);
+    });
+  }
+
+  /** Ends the wait at hand, if there is one. */
+  wake(): void {
+    this.#wake();
+  }
+}
+
+const NONE: readonly PendingStop[] = Object.freeze([]);
