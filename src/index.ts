@@ -4,6 +4,8 @@
  * Invariant: what is not listed here, or in the other subpaths, is not public.
  * Deliberately absent: any code.
  */
+
+export type { IsolateInfo } from './isolate/fleet.ts';
 export { defineTool } from './model/define-tool.ts';
 export {
   CancelledError,
@@ -65,4 +67,3 @@ export type { Ctx, Deadline } from './scope/ctx.ts';
 export type { RunScope } from './scope/run-scope.ts';
 export type { Child, SpawnOptions } from './scope/spawned.ts';
 export { type CloseReport, createSupervisor, type Statistics, type Supervisor } from './supervisor.ts';
-export type { IsolateInfo } from './isolate/fleet.ts';

@@ -63,7 +63,6 @@ export class Supervisor implements AsyncDisposable {
   readonly #observers: Observers;
   readonly #root: RunScope;
   readonly #requestHost: RequestHost;
-  readonly #live = new Map<string, Request>();
   readonly #ended: Record<Status, number>;
   #violations = 0;
   #closing: Promise<CloseReport> | null = null;
@@ -208,7 +207,7 @@ export class Supervisor implements AsyncDisposable {
     this.#queue.release();
     this.#tellReady();
     this.#atClose = { settled: 0, interrupted: 0 };
-    for (const request of [...this.#live.values()]) if (request.isWaiting) request.stop(shutdown);
+    this.#root.stopIfWaiting(shutdown);
     const patienceMs = hurryBy - closedAt - this.#worstCaseStopMs;
     const last = patienceMs > 0 ? clock.setTimeout(() => this.#root.stop(shutdown), patienceMs) : null;
     if (last === null) this.#root.stop(shutdown);
@@ -229,13 +228,11 @@ export class Supervisor implements AsyncDisposable {
     } catch (error) {
       return Promise.reject(error);
     }
-    this.#live.set(request.id, request);
     request.start(input);
     return request.result;
   }
 
   #onResult(request: Ended, { status, cause, also }: RunResult): void {
-    this.#live.delete(request.id);
     this.#ended[status] += 1;
     this.#worstCaseStopMs = Math.max(this.#worstCaseStopMs, request.boundMs);
     if (this.#atClose === null) return;

@@ -1,8 +1,8 @@
 /**
  * Alarms: the instants an attempt waits for, behind one timer.
  *
- * Invariants: an alarm rings once, no earlier than its instant, and never after it was cleared; with no alarm set no timer
- * is armed. Deliberately absent: what an alarm means, and any order among those that are due together.
+ * Invariants: an alarm rings once, no earlier than its instant, and never after it was cleared; after `clearAll`
+ * no timer is armed. Deliberately absent: what an alarm means, and any order among those that are due together.
  */
 import type { StopKind } from '../model/stop.ts';
 import type { Clock, Timer } from '../model/time.ts';
@@ -37,9 +37,9 @@ export class Alarms {
     if (dueAt < this.#armedFor) this.#arm(dueAt);
   }
 
-  /** A timer armed for it stays until it fires or the last alarm goes: moving it costs more than an idle wake. */
+  /** A timer armed for it stays until it fires or all are cleared: moving it costs more than an idle wake. */
   clear(name: Alarm): void {
-    if (this.#drop(name) && this.#set.length === 0) this.#disarm();
+    this.#drop(name);
   }
 
   /** A wait that is going on ends with it. */

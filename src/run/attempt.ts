@@ -67,13 +67,16 @@ export class Attempt implements Startable, Stoppable, Gate {
 
   /** Enters the queue; its owner grants it an isolate in its turn. */
   enqueue(): void {
-    this.#starting.expectGrant();
     this.#setting.emit({ type: 'lease.queued', lease: this.lease.id, attempt: this.#setting.names.attempt });
   }
 
   /** Binds an isolate and starts the run on it. */
   grant(isolate: Isolate): void {
     this.#starting.grant(isolate);
+  }
+  /** It was not granted at once. */
+  awaitGrant(): void {
+    if (this.lease.state === 'queued') this.#starting.expectGrant();
   }
   begin(at: number): void {
     this.#starting.begin(at);

@@ -46,10 +46,13 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
   const reportNow = (isLogged: boolean) => {
-    const error = explain({ ...circumstances, verdict, complaint: end.complaint ?? null });
+    const { request, startedAt, startedWall, boundMs } = circumstances;
+    const error =
+      verdict.code === null ? null : explain({ ...circumstances, verdict, complaint: end.complaint ?? null });
     const durability = isLogged ? circumstances.durability : 'none';
-    const totalMs = clock.now() - circumstances.startedAt;
-    tell(report({ ...circumstances, verdict, error, value: end.value, intents, totalMs, durability }));
+    const totalMs = clock.now() - startedAt;
+    const { value } = end;
+    tell(report({ verdict, error, value, request, attempt, intents, startedWall, totalMs, boundMs, durability }));
   };
   if (attempt === null) {
     reportNow(true);

@@ -50,11 +50,12 @@ export class Queue {
     this.#notice();
   }
 
-  /** An expected request joins the line. */
+  /** An expected request joins the line, or is granted an isolate at once when nobody is before it. */
   enter(waiting: Waiting): void {
     this.#arriving -= 1;
-    this.#line.add(waiting);
-    this.dispatch();
+    const isolate = this.#dispatching || this.#first() !== undefined ? null : this.#acquire(waiting);
+    if (isolate !== null) waiting.grant(isolate);
+    else this.#line.add(waiting);
   }
   /** Back to the head of the line. */
   enterAgain(waiting: Waiting): void {

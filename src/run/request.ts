@@ -88,10 +88,6 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   get since(): number {
     return this.#startedAt;
   }
-  /** Whether no isolate is held for it. */
-  get isWaiting(): boolean {
-    return this.#attempt === null || this.#attempt.lease.state === 'queued';
-  }
   get boundMs(): number {
     return stopBoundMs(this.#bounds);
   }
@@ -122,12 +118,17 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     this.#budget.wake();
   }
 
+  stopIfWaiting(stop: ScopeStop): void {
+    if (this.#attempt === null || this.#attempt.lease.state === 'queued') this.stop(stop);
+  }
+
   grant(isolate: Isolate): void {
     this.#attempt?.grant(isolate);
   }
 
   onLost(): void {
     this.#host.queue.enterAgain(this);
+    this.#attempt?.awaitGrant();
   }
 
   onEnded(): void {
@@ -176,7 +177,10 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const { due } = this.#budget;
     for (const stop of due === null ? this.#early : [...this.#early, due]) attempt.stop(stop);
     if (attempt.lease.ended) this.#host.queue.giveUp();
-    else this.#host.queue.enter(this);
+    else {
+      this.#host.queue.enter(this);
+      attempt.awaitGrant();
+    }
   }
 
   #makeAttempt(input: unknown): Attempt {

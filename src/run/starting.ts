@@ -50,6 +50,7 @@ export class Starting {
     this.#attempt.ledger.expect(deadline);
     this.#alarms.set(deadline.kind, deadline.atMs);
   }
+  /** It waits for a grant from now on. Most are granted at once and never come here. */
   expectGrant(): void {
     const { startedAt, bounds } = this.#setting;
     this.expect({ kind: 'queue-timeout', atMs: startedAt + bounds.queueTimeoutMs });
@@ -107,10 +108,8 @@ export class Starting {
     const { hold, lease } = this.#attempt;
     this.#unwatch();
     hold?.isolate.disown();
-    if (lease.send({ type: 'LOST' }) === 'queued') {
-      this.expectGrant();
-      this.#setting.host.onLost();
-    } else this.#attempt.onUnavailable();
+    if (lease.send({ type: 'LOST' }) === 'queued') this.#setting.host.onLost();
+    else this.#attempt.onUnavailable();
   }
 
   #notify(): void {

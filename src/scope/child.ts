@@ -19,6 +19,8 @@ export interface ScopeStop extends PendingStop {
 export interface ScopeChild {
   readonly name: string;
   stop(stop: ScopeStop): void;
+  /** The same for what holds no isolate; the rest goes on. */
+  stopIfWaiting(stop: ScopeStop): void;
 }
 
 /** How a child ended. `killed`: by ending its isolate. `abandoned`: it may still run. */
@@ -51,5 +53,6 @@ export interface Home<Scope> {
   adopt(child: ScopeChild): void;
   release(child: ScopeChild, fate: ChildFate, error?: unknown): void;
   stop(stop: ScopeStop): void;
+  stopIfWaiting(stop: ScopeStop): void;
   shutdown(): Promise<ShutdownReport>;
 }

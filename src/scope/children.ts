@@ -60,6 +60,10 @@ export class Children {
     for (const child of hearers) child.stop(stop);
   }
 
+  stopIfWaiting(stop: ScopeStop): void {
+    for (const child of [...this.#alive].reverse()) child.stopIfWaiting(stop);
+  }
+
   untilEmpty(): Promise<void> {
     return this.#alive.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#onEmpty.push(resolve));
   }

@@ -155,6 +155,11 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     this.#children.stop(stop);
   }
 
+  /** Stops what waits in it; what runs goes on. @internal */
+  stopIfWaiting(stop: ScopeStop): void {
+    this.#children.stopIfWaiting(stop);
+  }
+
   /** Nothing new may start; what runs goes on. @internal */
   seal(): void {
     this.#sealed = true;

@@ -77,6 +77,10 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
     this.#inner.stop(stop);
   }
 
+  stopIfWaiting(stop: ScopeStop): void {
+    this.#inner.stopIfWaiting(stop);
+  }
+
   async #leave(fate: ChildFate, error?: unknown): Promise<void> {
     const { killed, abandoned } = await this.#inner.shutdown();
     const worst = abandoned.length > 0 ? 'abandoned' : killed.length > 0 ? 'killed' : fate;

@@ -6,8 +6,8 @@
  * Deliberately absent: how errors become plain (`failure.ts`) and the calls that are awaited (`channel.ts`).
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { Effects } from '../model/tool.ts';
 import type { Finding, IntentState } from '../model/result.ts';
+import type { Effects } from '../model/tool.ts';
 import type { Failure } from './failure.ts';
 
 /** Indices into the isolate's shared `Int32Array`. The host writes STOP and credits CREDIT; the isolate writes the rest. */
