@@ -1,0 +1,212 @@
+/** Spawned: a function of the host in a scope, its failures, its stops and its hard timeout. */
+import { describe, expect, it } from 'vitest';
+import type { RunScope } from '../../src/scope/run-scope.ts';
+import { settle } from '../support/fake-clock.ts';
+import { BOUND_MS, namesIn, parkedChild, scopeRig, shutDown, untilStopped } from './scope-rig.ts';
+
+const never = () => new Promise<never>(() => {});
+
+describe('spawn', () => {
+  it('runs the function at once, in a scope of its own', async () => {
+    const { open } = scopeRig();
+    const scope = open({ run: 'r-1' });
+    let inner: RunScope | null = null;
+    const child = scope.spawn('index', async (own) => {
+      inner = own;
+      return 7;
+    });
+    expect(inner).not.toBeNull();
+    expect((inner as unknown as RunScope).ctx.run).toBe('r-1');
+    expect([child.name, await child.result]).toEqual(['index', 7]);
+  });
+
+  it('reports a value as completed, a failure as completed with its error', async () => {
+    const { open } = scopeRig();
+    const scope = open();
+    scope.spawn('fine', async () => 1);
+    const failed = scope.spawn('broken', async () => {
+      throw new Error('broke');
+    });
+    await expect(failed.result).rejects.toThrow('broke');
+    await settle();
+    expect((await scope.shutdown()).completed).toEqual([{ name: 'fine' }, { name: 'broken', error: new Error('broke') }]);
+  });
+
+  it('takes a function that throws at once, and one that is none, for a failure', async () => {
+    const scope = scopeRig().open();
+    const thrown = scope.spawn('throws', () => {
+      throw new Error('at once');
+    });
+    await expect(thrown.result).rejects.toThrow('at once');
+    const none = scope.spawn('none', 7 as unknown as () => Promise<void>);
+    await expect(none.result).rejects.toThrow(/"body" must be a function/);
+  });
+
+  it.each([
+    ['onFailure', { onFailure: 'explode' }],
+    ['hardTimeoutMs', { hardTimeoutMs: 0 }],
+    ['hardTimeoutMs', { hardTimeoutMs: Number.NaN }],
+    ['timeoutMs', { timeoutMs: 5 }],
+  ])('refuses a bad %s by its name and starts nothing: %j', async (name, options) => {
+    const scope = scopeRig().open();
+    let started = false;
+    const spawn = () =>
+      scope.spawn(
+        'index',
+        async () => {
+          started = true;
+        },
+        options as never,
+      );
+    expect(spawn).toThrow(name);
+    expect(started).toBe(false);
+    await scope.untilEnded();
+  });
+
+  it('starts nothing in a scope that was stopped, and reports it as aborted', async () => {
+    const scope = scopeRig().open();
+    scope.cancel('user left');
+    let started = false;
+    const child = scope.spawn('late', async () => {
+      started = true;
+    });
+    await expect(child.result).rejects.toMatchObject({ name: 'AbortError', message: 'user left' });
+    await settle();
+    expect([started, namesIn(await scope.shutdown())]).toMatchObject([false, { aborted: ['late'] }]);
+  });
+});
+
+describe('the failure of a child', () => {
+  it('stays its own', async () => {
+    const scope = scopeRig().open();
+    await scope.spawn('broken', () => Promise.reject(new Error('broke'))).result.catch(() => undefined);
+    await settle();
+    expect(scope.stopped).toBeNull();
+  });
+
+  it('cancels the scope it was spawned to fail, and its siblings', async () => {
+    const scope = scopeRig().open();
+    const sibling = scope.spawn('sibling', untilStopped);
+    scope.spawn('broken', () => Promise.reject(new Error('broke')), { onFailure: 'fail-scope' });
+    await expect(sibling.result).rejects.toMatchObject({ name: 'AbortError', message: '"broken" failed' });
+    expect(scope.stopped).toMatchObject({ kind: 'cancel', scope: scope.id });
+  });
+
+  it('cancels nothing when it only answers a stop', async () => {
+    const { open } = scopeRig();
+    const outer = open();
+    const scope = outer.fork();
+    const child = scope.spawn('child', (inner) => untilStopped(inner), { onFailure: 'fail-scope', hardTimeoutMs: 50 });
+    scope.cancel('enough');
+    await expect(child.result).rejects.toThrow('enough');
+    expect([scope.stopped?.reason, outer.stopped]).toEqual(['enough', null]);
+  });
+});
+
+describe('a stop', () => {
+  it('aborts a child that obeys', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    scope.spawn('obeys', untilStopped);
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ aborted: ['obeys'], abandoned: [] });
+  });
+
+  it('lets a child that ends with a value count as completed', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const child = scope.spawn('saves', (inner) => untilStopped(inner).catch(() => 'saved'));
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ completed: ['saves'], aborted: [] });
+    expect(await child.result).toBe('saved');
+  });
+
+  it('waits for clean-up, and tells what that threw', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    scope.spawn('cleans', (inner) =>
+      untilStopped(inner).finally(() => {
+        throw new Error('no disk');
+      }),
+    );
+    expect((await shutDown(scope, clock)).aborted).toEqual([{ name: 'cleans', error: new Error('no disk') }]);
+  });
+
+  it('reports a child that ignores it as abandoned', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    scope.spawn('deaf', never);
+    const from = clock.now();
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ abandoned: ['deaf'] });
+    expect(clock.now() - from).toBe(BOUND_MS);
+  });
+});
+
+describe('what a child starts', () => {
+  it('ends with the child, before the scope does', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const ends: string[] = [];
+    const child = scope.spawn('outer', async (inner) => {
+      inner.spawn('inner', (own) => untilStopped(own).finally(() => ends.push('inner')));
+      return 'done';
+    });
+    expect(await child.result).toBe('done');
+    await scope.untilEnded();
+    ends.push('scope');
+    expect(ends).toEqual(['inner', 'scope']);
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ completed: ['outer'] });
+  });
+
+  it('makes a stopped child abandoned when it is', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    scope.spawn('outer', (inner) => {
+      inner.spawn('deaf', never);
+      return untilStopped(inner);
+    });
+    const { aborted, abandoned } = namesIn(await shutDown(scope, clock));
+    expect(aborted).toEqual([]);
+    expect(abandoned).toContain('outer');
+  });
+
+  it('makes a stopped child killed when its isolate was', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    scope.spawn('outer', (inner) => {
+      const { child } = parkedChild('tool');
+      child.stop = () => inner.release(child, 'killed');
+      inner.adopt(child);
+      return untilStopped(inner);
+    });
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ aborted: [], killed: ['outer'] });
+  });
+});
+
+describe('hardTimeoutMs', () => {
+  it('stops the child at its instant, and not the scope', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const child = scope.spawn('slow', untilStopped, { hardTimeoutMs: 50 });
+    await clock.advance(50);
+    await expect(child.result).rejects.toMatchObject({ leaseholdCode: 'ERR_LEASEHOLD_PARENT_DEADLINE' });
+    expect([scope.stopped, clock.pending]).toEqual([null, 0]);
+    expect(namesIn(await scope.shutdown())).toMatchObject({ aborted: ['slow'] });
+  });
+
+  it('gives up a child that does not hear it, after the bound, and lets the scope end', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const child = scope.spawn('deaf', never, { hardTimeoutMs: 50 });
+    await clock.advance(50 + BOUND_MS);
+    await expect(child.result).rejects.toMatchObject({ leaseholdCode: 'ERR_LEASEHOLD_PARENT_DEADLINE' });
+    await scope.untilEnded();
+    expect(namesIn(await scope.shutdown())).toMatchObject({ abandoned: ['deaf'] });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('leaves no timer behind a child that ended in time', async () => {
+    const { clock, open } = scopeRig();
+    await open().spawn('quick', async () => 1, { hardTimeoutMs: 50 }).result;
+    await settle();
+    expect(clock.pending).toBe(0);
+  });
+});
