@@ -260,7 +260,8 @@ export class Isolate {
         this.#children.note(record.pid, record.alive);
         return;
       case 'call':
-        this.#openChannels().call.receive(record.d);
+        // Between leases nobody answers: a channel opened now would keep answering nobody in the next.
+        if (this.#occupant !== null) this.#openChannels().call.receive(record.d);
         return;
       case 'hook':
         this.#channels?.hook.receive(record.d);

@@ -153,20 +153,20 @@ export class Attempt implements Startable, Stoppable, Gate {
 
   onRefused(refusal: Refusal): void {
     this.refusal = refusal;
-    this.calls.withdrawBody();
+    void this.calls.withdrawBody();
     this.lease.send({ type: 'FAILED' });
     this.#leaveUnharmed();
   }
 
   onUnavailable(): void {
     this.#stopping.note({ kind: 'lease-unavailable', atMs: this.#now() });
-    this.calls.withdrawBody();
+    void this.calls.withdrawBody();
     this.#end();
   }
 
   /** A stop came before user code ran. */
   onStoppedBefore(before: LeaseState): void {
-    if (before === 'acquired') this.calls.withdrawBody();
+    if (before === 'acquired') void this.calls.withdrawBody();
     this.#leaveUnharmed();
   }
 

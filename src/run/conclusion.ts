@@ -46,7 +46,8 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
   const reportNow = (isLogged: boolean) => {
-    const { request, startedAt, startedWall, boundMs } = circumstances;
+    const { startedAt, startedWall, boundMs, redactor } = circumstances;
+    const request = { ...circumstances.request, labels: redactedLabels(circumstances.request.labels, redactor) };
     const error =
       verdict.code === null ? null : explain({ ...circumstances, verdict, complaint: end.complaint ?? null });
     const durability = isLogged ? circumstances.durability : 'none';
@@ -88,4 +89,13 @@ function recordOf(
     intents,
     discardLate,
   };
+}
+
+function redactedLabels(
+  labels: Readonly<Record<string, string>>,
+  redactor: Redactor,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return labels;
+  return Object.freeze(Object.fromEntries(entries.map(([name, label]) => [name, redactor.text(label)])));
 }

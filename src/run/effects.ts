@@ -46,9 +46,9 @@ export class Effects implements HostCalls {
 
   /** The tool answered. A throw after a stop leaves the body open: it proves nothing. */
   settleBody(answer: Answer, stopped: boolean): void {
-    if (answer.ok) this.#closeBody('applied');
-    else if (answer.failure.name === 'NotAppliedError') this.#closeBody('not-applied');
-    else if (!stopped) this.#closeBody('failed');
+    if (answer.ok) void this.#closeBody('applied');
+    else if (answer.failure.name === 'NotAppliedError') void this.#closeBody('not-applied');
+    else if (!stopped) void this.#closeBody('failed');
   }
 
   /** The body was dispatched and its run was taken back before it began. A promise when the log needs time. */

@@ -171,8 +171,8 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const attempt = this.#makeAttempt(input);
     const { journal, capture } = attempt;
     this.#attempt = attempt;
-    journal.tryWrite('prepared', { tool: this.#tool.name, effects: this.#tool.effects }, capture);
-    journal.tryWrite('admitted', {}, capture);
+    void journal.tryWrite('prepared', { tool: this.#tool.name, effects: this.#tool.effects }, capture);
+    void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
     const { due } = this.#budget;
     for (const stop of due === null ? this.#early : [...this.#early, due]) attempt.stop(stop);
@@ -276,7 +276,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
       end,
       {
         clock: config.clock,
-        request: { id: this.id, tool: this.name, tenant, run, branch, labels: redactedLabels(labels, this.#redactor) },
+        request: { id: this.id, tool: this.name, tenant, run, branch, labels },
         attempt: this.#attempt,
         bounds: this.#bounds,
         boundMs: this.boundMs,
@@ -300,14 +300,4 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     this.#scope.release(this, fateOf(result), result.error ?? undefined);
     this.#resolve(result);
   }
-}
-
-function redactedLabels(
-  labels: Readonly<Record<string, string>>,
-  redactor: Redactor,
-): Readonly<Record<string, string>> {
-  const entries = Object.entries(labels);
-  return entries.length === 0
-    ? labels
-    : Object.freeze(Object.fromEntries(entries.map(([name, label]) => [name, redactor.text(label)])));
 }
