@@ -27,7 +27,10 @@ export interface FaultCase {
   readonly file: string;
   readonly exportName: string;
   readonly scene?: () => Scene;
-  readonly limits?: Pick<Work, 'runTimeoutMs' | 'graceMs'> & { readonly killMs?: number };
+  readonly limits?: Pick<Work, 'runTimeoutMs' | 'graceMs'> & {
+    readonly killMs?: number;
+    readonly maxOldGenerationSizeMb?: number;
+  };
   readonly status: string;
   readonly code: string | null;
   readonly fate: Fate | 'any';
@@ -97,6 +100,7 @@ const TOOL_ERROR = { status: 'failed', code: 'TOOL_ERROR', fate: 'kept' } as con
 const NOT_CLONEABLE = { status: 'failed', code: 'NOT_CLONEABLE', fate: 'kept' } as const;
 const TOOL_LOAD = { status: 'failed', code: 'TOOL_LOAD', fate: 'kept' } as const;
 const EXITED = { status: 'failed', code: 'ISOLATE_EXITED', fate: 'condemned' } as const;
+const EXHAUSTED = { status: 'failed', code: 'OUT_OF_MEMORY', fate: 'condemned' } as const;
 const UNCAUGHT = { status: 'failed', code: 'UNCAUGHT', fate: 'condemned' } as const;
 const KILLED = { status: 'timed-out', code: 'RUN_TIMEOUT', fate: 'condemned', limits: SHORT } as const;
 const CANCELLED = { status: 'cancelled', code: 'CANCELLED', fate: 'condemned', limits: { graceMs: 80 } } as const;
@@ -152,7 +156,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('throws null where nothing catches', 'exit.mjs', 'throwNullLater', UNCAUGHT),
   row('leaves a rejection unheard', 'exit.mjs', 'rejectUnheard', UNCAUGHT),
   row('removes all listeners, then throws uncaught', 'exit.mjs', 'removeListenersThenThrow', UNCAUGHT),
-  row('exhausts its heap', 'exit.mjs', 'exhaustHeap', { status: 'failed', code: 'OUT_OF_MEMORY', fate: 'condemned' }),
+  row('exhausts its heap', 'exit.mjs', 'exhaustHeap', EXHAUSTED),
+  row('exhausts its heap by text', 'exit.mjs', 'exhaustHeapByText', {
+    ...EXHAUSTED,
+    limits: { maxOldGenerationSizeMb: 256 },
+  }),
 
   row('loops for ever', 'hang.mjs', 'loopForever', KILLED),
   row('loops for ever and is cancelled', 'hang.mjs', 'loopForever', { ...CANCELLED, scene: cancelWhenRunning }),

@@ -30,8 +30,12 @@ afterEach(() => watch.stop());
 
 describe.each([[leasehold.name, leasehold]] as const)('%s, given a tool that', (_pool, adapter) => {
   it.each(FAULT_CASES.map((row) => [row.name, row] as const))('%s', async (_, row) => {
-    const { killMs = OPTIONS.killMs, ...limits } = row.limits ?? {};
-    const pool = await adapter.open({ ...OPTIONS, killMs });
+    const {
+      killMs = OPTIONS.killMs,
+      maxOldGenerationSizeMb = OPTIONS.maxOldGenerationSizeMb,
+      ...limits
+    } = row.limits ?? {};
+    const pool = await adapter.open({ ...OPTIONS, killMs, maxOldGenerationSizeMb });
     const scene = row.scene?.() ?? {};
     const running = pool.run({
       module: fixture(row.file),
