@@ -5,14 +5,25 @@
  * it is (`bench/`).
  */
 import { createSupervisor, defineTool } from 'leasehold';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fixture, sharedWords, untilChanged } from '../support/fault-adapter.ts';
+import { type HostWatch, watchHost } from '../support/fault-watch.ts';
 
 const hang = (exportName: string) =>
   defineTool({ name: 'hang', module: fixture('hang.mjs'), exportName, input: z.unknown(), effects: 'none' });
 /** What a busy machine may add. Milliseconds. */
 const SLACK_MS = 1_500;
+
+let watch: HostWatch;
+beforeEach(() => {
+  watch = watchHost();
+});
+// A thread blocked in a system call outlives the close that gave it up.
+afterEach(async () => {
+  expect(await watch.untilQuiet()).toEqual([]);
+  watch.stop();
+});
 
 describe('a stop', () => {
   it.each([
