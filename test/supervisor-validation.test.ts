@@ -178,7 +178,7 @@ describe('onPrepared', () => {
     const controller = new AbortController();
     const { result, runs } = await ran({}, 'value', {
       signal: controller.signal,
-      onPrepared: () => controller.abort(new Error('changed my mind')),
+      onPrepared: () => void controller.abort(new Error('changed my mind')),
     });
     expect([result?.status, result?.lease?.path, runs]).toEqual(['cancelled', ['queued', 'acquired', 'completed'], 0]);
   });

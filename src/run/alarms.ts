@@ -52,10 +52,12 @@ export class Alarms {
   /** Waits for work for at most `ms`; null when the time is up or all alarms were cleared. One wait at a time. */
   within<T>(ms: number, work: Promise<T>): Promise<T | null> {
     return new Promise((resolve) => {
-      this.#giveUp = () => resolve(null);
+      const giveUp = () => resolve(null);
+      this.#giveUp = giveUp;
       this.set('wait', this.#clock.now() + ms);
       void work.then((value) => {
-        this.clear('wait');
+        // Late work must not end the bound of the wait that followed.
+        if (this.#giveUp === giveUp) this.clear('wait');
         resolve(value);
       });
     });

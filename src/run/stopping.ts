@@ -29,11 +29,11 @@ export interface Stoppable {
 export class Stopping {
   readonly #attempt: Stoppable;
   readonly #alarms: Alarms;
-  readonly #setting: Pick<AttemptSetting, 'clock' | 'bounds' | 'emit'>;
+  readonly #setting: Pick<AttemptSetting, 'actors' | 'names' | 'clock' | 'bounds' | 'emit'>;
   /** The instant by which the attempt is to have ended, where a stop asked for less than its own bounds. */
   #hurryBy = Number.POSITIVE_INFINITY;
 
-  constructor(attempt: Stoppable, alarms: Alarms, setting: Pick<AttemptSetting, 'clock' | 'bounds' | 'emit'>) {
+  constructor(attempt: Stoppable, alarms: Alarms, setting: Pick<AttemptSetting, 'actors' | 'names' | 'clock' | 'bounds' | 'emit'>) {
     this.#attempt = attempt;
     this.#alarms = alarms;
     this.#setting = setting;
@@ -61,8 +61,10 @@ export class Stopping {
   /** Enters a stop without acting on it. */
   note(pending: PendingStop): void {
     const { lease, ledger } = this.#attempt;
+    const { actors, names, emit } = this.#setting;
     const stop = ledger.enter(pending, lease.state);
-    this.#setting.emit({ type: 'stop.recorded', stop, accepted: stop.state !== 'draining' });
+    actors.tell({ type: 'STOP', request: names.requestId, kind: stop.kind });
+    emit({ type: 'stop.recorded', stop, accepted: stop.state !== 'draining' });
   }
 
   /** The grace is over. */

@@ -54,22 +54,21 @@ describe('Alarms', () => {
     expect(rung).toEqual([['grace', 1_000]]);
   });
 
-  it('stay silent once cleared, and hold no timer', async () => {
+  it('stay silent once cleared, and arm nothing further', async () => {
     const { clock, rung, alarms } = opened();
     alarms.set('grace', 1_010);
-    alarms.set('wait', 1_020);
+    alarms.set('watch', 1_020);
     alarms.clear('grace');
     alarms.clear('grace');
-    alarms.clear('wait');
-    expect(clock.pending).toBe(0);
+    alarms.clear('watch');
     await clock.advance(100);
-    expect(rung).toEqual([]);
+    expect([rung, clock.pending]).toEqual([[], 0]);
   });
 
   it('drop all at once, from within a ring as well', () => {
     const { clock, rung, alarms } = opened((_, self) => self.clearAll());
     alarms.set('grace', 1_010);
-    alarms.set('wait', 1_010);
+    alarms.set('watch', 1_010);
     alarms.set('start', 1_200);
     clock.jump(50);
     clock.fireDue();
@@ -87,7 +86,7 @@ describe('Alarms', () => {
   });
 
   it('for any word of sets and clears, ring what is left once and never early', async () => {
-    const name = fc.constantFrom<Alarm>('watch', 'start', 'grace', 'wait', 'run-timeout');
+    const name = fc.constantFrom<Alarm>('watch', 'start', 'grace', 'cancel', 'run-timeout');
     const step = fc.oneof(
       fc.record({ do: fc.constant('set' as const), name, ms: fc.integer({ min: 0, max: 50 }) }),
       fc.record({ do: fc.constant('clear' as const), name, ms: fc.constant(0) }),
@@ -105,7 +104,7 @@ describe('Alarms', () => {
             due.delete(alarm);
           }
         };
-        for (const { do: act, name: alarm, ms } of [...steps, { do: 'advance' as const, name: 'wait' as const, ms: 100 }]) {
+        for (const { do: act, name: alarm, ms } of [...steps, { do: 'advance' as const, name: 'watch' as const, ms: 100 }]) {
           if (act === 'set') {
             alarms.set(alarm, clock.now() + ms);
             due.set(alarm, clock.now() + ms);
@@ -121,5 +120,39 @@ describe('Alarms', () => {
         expect(clock.pending).toBe(0);
       }),
     );
+  });
+});
+
+describe('within', () => {
+  const never = new Promise<never>(() => {});
+
+  it('ends with the work, and clears its alarm', async () => {
+    const { clock, alarms } = opened();
+    expect(await alarms.within(50, Promise.resolve('done'))).toBe('done');
+    await clock.advance(50);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('ends with nothing at its bound, or when all is cleared', async () => {
+    const { clock, rung, alarms } = opened();
+    const late = alarms.within(50, never);
+    await clock.advance(50);
+    expect([await late, clock.now(), rung]).toEqual([null, 1_050, []]);
+    const cleared = alarms.within(50, never);
+    alarms.clearAll();
+    expect([await cleared, clock.pending]).toEqual([null, 0]);
+  });
+
+  it('keeps its bound when the work of an earlier wait comes late', async () => {
+    const { clock, alarms } = opened();
+    let arrive = (): void => undefined;
+    const first = alarms.within(10, new Promise<void>((resolve) => (arrive = resolve)));
+    await clock.advance(10);
+    expect(await first).toBeNull();
+    const second: unknown[] = [];
+    void alarms.within(10, never).then((value) => second.push(value));
+    arrive();
+    await clock.advance(10);
+    expect(second).toEqual([null]);
   });
 });

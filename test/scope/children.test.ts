@@ -1,6 +1,6 @@
 /** Children: who is alive in a scope, and how each ended. */
 import { describe, expect, it } from 'vitest';
-import type { ScopeStop } from '../../src/scope/child.ts';
+import type { ScopeChild, ScopeStop } from '../../src/scope/child.ts';
 import { Children } from '../../src/scope/children.ts';
 import { namesIn, parkedChild } from './scope-rig.ts';
 
@@ -83,7 +83,8 @@ describe('Children', () => {
   it('bears a child that ends within its stop', () => {
     const children = new Children(true);
     const other = parkedChild('other');
-    const child = { name: 'quick', stop: () => void children.remove(child, 'aborted') };
+    const leave = () => void children.remove(child, 'aborted');
+    const child: ScopeChild = { name: 'quick', stop: leave, stopIfWaiting: leave };
     children.add(child);
     children.add(other.child);
     children.stop(STOP);

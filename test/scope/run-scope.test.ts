@@ -50,7 +50,7 @@ describe('cancel', () => {
     const [deep, sibling, outside] = [parkedChild('deep'), parkedChild('sibling'), parkedChild('outside')];
     scope.fork().fork().adopt(deep.child);
     scope.adopt(sibling.child);
-    root.open().adopt(outside.child);
+    root.open(undefined).adopt(outside.child);
     scope.cancel('user left');
     expect(deep.stops).toMatchObject([{ kind: 'cancel', scope: scope.id, reason: 'user left', force: false }]);
     expect([sibling.stops.length, outside.stops.length]).toEqual([1, 0]);

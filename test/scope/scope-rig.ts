@@ -29,7 +29,8 @@ export function scopeRig() {
 /** A child that hears stops and ends when it is told to. */
 export function parkedChild(name = 'parked') {
   const stops: ScopeStop[] = [];
-  const child: ScopeChild = { name, stop: (stop) => void stops.push(stop) };
+  const hear = (stop: ScopeStop) => void stops.push(stop);
+  const child: ScopeChild = { name, stop: hear, stopIfWaiting: hear };
   return { child, stops };
 }
 
@@ -57,7 +58,7 @@ export function namesIn(report: ShutdownReport): Record<string, string[]> {
 }
 
 /** A signal that counts who listens to it. */
-export function countedSignal() {
+export function countedSignal(): { controller: AbortController; signal: RunScope['ctx']['signal']; listening: ReadonlySet<unknown> } {
   const controller = new AbortController();
   const { signal } = controller;
   const listening = new Set<unknown>();
