@@ -4,11 +4,8 @@
  * Invariant: a row names the one status and code it must end with, and what becomes of the isolate; `any` stands only
  * where the platform decides. Deliberately absent: faults that need several calls (`fault-sequences.test.ts`).
  */
-import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Fate, sharedWords, untilChanged, type Work } from '../support/fault-adapter.ts';
+import { makeFifo } from '../support/fault-fifo.ts';
 
 /** What a row sets up besides the tool. */
 export interface Scene {
@@ -18,7 +15,7 @@ export interface Scene {
   /** Runs beside the call. */
   play?(): Promise<void>;
   /** Undoes what would hold the process, after the close. */
-  undo?(): void;
+  undo?(): Promise<void>;
 }
 
 export interface FaultCase {
@@ -70,16 +67,8 @@ function blockedHost(): Scene {
 }
 
 function fifo(): Scene {
-  const folder = mkdtempSync(join(tmpdir(), 'leasehold-fifo-'));
-  const path = join(folder, 'fifo');
-  execFileSync('mkfifo', [path]);
-  return {
-    input: { path },
-    undo() {
-      closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
-      rmSync(folder, { recursive: true });
-    },
-  };
+  const { path, untilRead, release } = makeFifo();
+  return { input: { path }, play: untilRead, undo: release };
 }
 
 function bigBuffer(): Scene {
@@ -184,7 +173,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
     ...KILLED,
     scene: fifo,
     fate: 'abandoned',
-    limits: { ...SHORT, killMs: 300 },
+    limits: { runTimeoutMs: 1_000, graceMs: 80, killMs: 300 },
   }),
   row('stops within its grace', 'hang.mjs', 'obey', {
     ...KILLED,

@@ -51,7 +51,7 @@ describe.each([[leasehold.name, leasehold]] as const)('%s, given a tool that', (
       neighbours.push(await pool.run({ module: fixture('echo.mjs'), exportName: 'default', input }));
     }
     const report = await pool.close(CLOSE_MS);
-    scene.undo?.();
+    await scene.undo?.();
 
     const told = JSON.stringify({ ...settled, value: undefined, stdout: undefined });
     if (row.status !== 'any') {

@@ -4,6 +4,7 @@
  * Invariant: each case is a process of its own, judged by its exit. Deliberately absent: signals and forced ends.
  */
 import { describe, expect, it } from 'vitest';
+import { makeFifo } from '../support/fault-fifo.ts';
 import { runProgram } from '../support/fault-programs.ts';
 
 describe('a process', () => {
@@ -15,12 +16,18 @@ describe('a process', () => {
     ['openScope', ['succeeded', 'exit'], 'ends beside an open scope'],
     ['closed', ['closed', 'exit'], 'ends after two closes'],
     ['closedWhileBooting', ['closed', 'exit'], 'ends after a close while booting'],
-    ['closedBesideBlocked', ['interrupted 1', 'exit'], 'ends quietly once a blocked thread does'],
     ['running', ['succeeded', 'exit'], 'stays for a run in progress'],
     ['hung', ['timed-out', 'exit'], 'stays for the deadline of a hung run'],
     ['queued', ['succeeded', 'succeeded', 'succeeded', 'exit'], 'stays for queued runs'],
   ])('in the scene %s prints %j: %s', async (scene, lines) => {
     const end = await runProgram('idle.mjs', [scene]);
     expect(end).toEqual({ code: 0, signal: null, stdout: `${lines.join('\n')}\n`, stderr: '' });
+  });
+
+  it('ends quietly after a close that gave a blocked thread up', async () => {
+    const fifo = makeFifo();
+    const end = await runProgram('idle.mjs', ['closedBesideBlocked', fifo.path]);
+    await fifo.release();
+    expect(end).toEqual({ code: 0, signal: null, stdout: 'interrupted 1\nexit\n', stderr: '' });
   });
 });

@@ -4,14 +4,11 @@
  * Invariant: the close is measured against the bound it was given. Deliberately absent: the end of the process after a
  * blocked thread, which no program can force but by a signal.
  */
-import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createSupervisor, defineTool } from 'leasehold';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fixture, sharedWords, tell, untilChanged } from '../support/fault-adapter.ts';
+import { makeFifo } from '../support/fault-fifo.ts';
 import { watchHost } from '../support/fault-watch.ts';
 
 const tool = (file: string, exportName = 'default') =>
@@ -53,20 +50,16 @@ describe('close', () => {
 
   it('reports a thread that will not die, within its bound', async () => {
     const watch = watchHost();
-    const folder = mkdtempSync(join(tmpdir(), 'leasehold-fifo-'));
-    const path = join(folder, 'fifo');
-    execFileSync('mkfifo', [path]);
+    const fifo = makeFifo();
     const supervisor = createSupervisor({ isolates: 1, standby: 1, defaults });
-    const words = sharedWords();
-    const run = supervisor.runTool(tool('hang.mjs', 'readFifo'), { path, words });
-    await untilChanged(words, 0);
+    const run = supervisor.runTool(tool('hang.mjs', 'readFifo'), { path: fifo.path });
+    await fifo.untilRead();
     const from = performance.now();
     const report = await supervisor.close({ withinMs: 1_000 });
     const tookMs = performance.now() - from;
-    closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    await fifo.release();
     const left = await watch.untilQuiet();
     watch.stop();
-    rmSync(folder, { recursive: true });
     expect(tookMs).toBeLessThan(1_000 + SLACK_MS);
     expect(report.abandoned).toHaveLength(1);
     expect((await run).status).toBe('interrupted');
