@@ -31,7 +31,8 @@ beforeAll(async () => {
   ];
   await supervisor.close();
   await recorder.until(
-    (event) => event.type === '@xstate.snapshot' && (event.snapshot as unknown as { value: unknown }).value === 'closed',
+    (event) =>
+      event.type === '@xstate.snapshot' && (event.snapshot as unknown as { value: unknown }).value === 'closed',
   );
   actors = recorder.actors();
 });
@@ -57,7 +58,14 @@ describe('inspect', () => {
   it('follows each lease on the path its result tells', () => {
     expect(results.map(({ status }) => status)).toEqual(['succeeded', 'timed-out', 'succeeded']);
     for (const { lease } of results) expect(actorOf(lease?.id)?.path).toEqual(lease?.path);
-    expect(results[1]?.lease?.path).toEqual(['queued', 'acquired', 'running', 'terminating', 'draining', 'quarantined']);
+    expect(results[1]?.lease?.path).toEqual([
+      'queued',
+      'acquired',
+      'running',
+      'terminating',
+      'draining',
+      'quarantined',
+    ]);
   });
 
   it('follows each isolate from its boot to its end', () => {
@@ -72,7 +80,8 @@ describe('inspect', () => {
     const [root] = actors;
     expect(root?.path).toEqual(['opening', 'open', 'draining', 'closing', 'closed']);
     const events = new Set(root?.events);
-    for (const type of ['OPENED', 'REQUEST', 'SETTLEMENT', 'EXIT', 'DRAIN', 'CLOSE', 'CLOSED']) expect(events).toContain(type);
+    for (const type of ['OPENED', 'REQUEST', 'SETTLEMENT', 'EXIT', 'DRAIN', 'CLOSE', 'CLOSED'])
+      expect(events).toContain(type);
     expect(root?.events.filter((type) => type === 'REQUEST')).toHaveLength(3);
     expect(root?.events.filter((type) => type === 'SETTLEMENT')).toHaveLength(3);
   });

@@ -44,7 +44,9 @@ describe('observers', () => {
 
   it('of supervisor, scope and request hear in that order, each only its own', async () => {
     const heard: string[] = [];
-    const named = (name: string): Observer => ({ onEvent: ({ type }) => void (type === 'request.started' && heard.push(name)) });
+    const named = (name: string): Observer => ({
+      onEvent: ({ type }) => void (type === 'request.started' && heard.push(name)),
+    });
     const host = await openFakeHost(obedientFar, { observers: [named('supervisor')] });
     const scope = host.supervisor.openScope({ observers: [named('scope')] });
     await scope.fork({ observers: [named('fork')] }).runTool(fakeTool(), 'value', { observers: [named('request')] });
@@ -67,7 +69,9 @@ describe('observers', () => {
     });
     const [result] = await Promise.all(inner);
     expect(result?.status).toBe('succeeded');
-    const byRequest = host.events.map((event) => ('requestId' in event && event.requestId === outer.request.id ? 'outer' : 'inner'));
+    const byRequest = host.events.map((event) =>
+      'requestId' in event && event.requestId === outer.request.id ? 'outer' : 'inner',
+    );
     expect(byRequest.lastIndexOf('outer')).toBeLessThan(byRequest.indexOf('inner'));
     await closeFake(host);
   });
@@ -87,7 +91,9 @@ describe('observers', () => {
 
   it('that throw are told of by a diagnostic of the request', async () => {
     const host = await openFakeHost(obedientFar);
-    const { diagnostics } = await host.supervisor.runTool(fakeTool(), 'value', { observers: [throwsAt('lease.granted')] });
+    const { diagnostics } = await host.supervisor.runTool(fakeTool(), 'value', {
+      observers: [throwsAt('lease.granted')],
+    });
     expect(diagnostics).toMatchObject([
       { code: 'OBSERVER_THREW', message: 'An observer threw and hears no more: broke at lease.granted' },
     ]);
@@ -119,7 +125,9 @@ describe('observers', () => {
   it('may close the supervisor they hear of', async () => {
     const host = await openFakeHost(obedientFar);
     const running = host.supervisor.runTool(fakeTool(), 'hang', {
-      observers: [{ onEvent: ({ type }) => void (type === 'lease.granted' && void host.supervisor.close({ withinMs: 100 })) }],
+      observers: [
+        { onEvent: ({ type }) => void (type === 'lease.granted' && void host.supervisor.close({ withinMs: 100 })) },
+      ],
     });
     await host.clock.advance(1_000);
     expect((await running).status).toBe('interrupted');

@@ -65,13 +65,20 @@ describe('the input', () => {
 
   it('is refused when validation takes longer than validateMs', async () => {
     const { result, runs } = await ran({ input: pending }, 'value');
-    expect(result).toMatchObject({ status: 'rejected', error: { message: expect.stringContaining('validateMs (1000 ms)') } });
+    expect(result).toMatchObject({
+      status: 'rejected',
+      error: { message: expect.stringContaining('validateMs (1000 ms)') },
+    });
     expect([runs, result?.timing.totalMs]).toEqual([0, 1_000]);
   });
 
   it('that was never validated reaches no tool when the operation times out meanwhile', async () => {
     const { result, runs } = await ran({ input: pending }, 'value', { operationTimeoutMs: 50 });
-    expect(result).toMatchObject({ status: 'timed-out', cause: { kind: 'operation-timeout', atMs: 50 }, timing: { totalMs: 50 } });
+    expect(result).toMatchObject({
+      status: 'timed-out',
+      cause: { kind: 'operation-timeout', atMs: 50 },
+      timing: { totalMs: 50 },
+    });
     expect([runs, result?.lease?.path]).toEqual([0, ['queued', 'completed']]);
   });
 
@@ -81,7 +88,11 @@ describe('the input', () => {
       signal: controller.signal,
       meanwhile: () => controller.abort(new Error('left')),
     });
-    expect(result).toMatchObject({ status: 'cancelled', cause: { kind: 'cancel', reason: 'left' }, timing: { totalMs: 0 } });
+    expect(result).toMatchObject({
+      status: 'cancelled',
+      cause: { kind: 'cancel', reason: 'left' },
+      timing: { totalMs: 0 },
+    });
     expect(runs).toBe(0);
   });
 
@@ -137,7 +148,10 @@ describe('secrets', () => {
       throw new RangeError('hunter2');
     };
     const { result, runs } = await ran({ secrets }, 'hunter2');
-    expect(result).toMatchObject({ status: 'rejected', error: { message: 'secrets() of the tool threw a RangeError.' } });
+    expect(result).toMatchObject({
+      status: 'rejected',
+      error: { message: 'secrets() of the tool threw a RangeError.' },
+    });
     expect(JSON.stringify(result)).not.toContain('hunter2');
     expect(runs).toBe(0);
   });
@@ -157,12 +171,20 @@ describe('secrets', () => {
 describe('onPrepared', () => {
   it('hears once, before the tool starts, what is about to run', async () => {
     const heard: unknown[] = [];
-    const { result } = await ran({}, 'value', { onPrepared: (ctx, { tool: name }) => void heard.push([ctx.tenant, name]) });
+    const { result } = await ran({}, 'value', {
+      onPrepared: (ctx, { tool: name }) => void heard.push([ctx.tenant, name]),
+    });
     expect([heard, result?.status]).toEqual([[['default', 'fake']], 'succeeded']);
   });
 
   it.each([
-    ['throws', () => { throw new RangeError('not now'); }, 'not now'],
+    [
+      'throws',
+      () => {
+        throw new RangeError('not now');
+      },
+      'not now',
+    ],
     ['returns a promise', (async () => undefined) as unknown as () => undefined, /synchronous/],
   ] as const)('that %s ends the request unharmed before the tool starts', async (_, onPrepared, message) => {
     const { result, runs } = await ran({}, 'value', { onPrepared });
@@ -178,7 +200,10 @@ describe('onPrepared', () => {
     const controller = new AbortController();
     const { result, runs } = await ran({}, 'value', {
       signal: controller.signal,
-      onPrepared: () => void controller.abort(new Error('changed my mind')),
+      onPrepared: () => {
+        controller.abort(new Error('changed my mind'));
+        return undefined;
+      },
     });
     expect([result?.status, result?.lease?.path, runs]).toEqual(['cancelled', ['queued', 'acquired', 'completed'], 0]);
   });

@@ -5,7 +5,7 @@ import { openSupervisor } from '../src/supervisor.ts';
 import { obedientFar } from './support/arbitraries.ts';
 import { FakeClock, settle } from './support/fake-clock.ts';
 import { closeFake, fakeTool, openFakeHost } from './support/fake-host.ts';
-import { type Far, FakeTenures } from './support/fake-tenure.ts';
+import { FakeTenures, type Far } from './support/fake-tenure.ts';
 
 const code = (suffix: string) => expect.objectContaining({ leaseholdCode: `ERR_LEASEHOLD_${suffix}` });
 type Host = Awaited<ReturnType<typeof openFakeHost>>;
@@ -13,7 +13,8 @@ type Host = Awaited<ReturnType<typeof openFakeHost>>;
 /** Hanging runs, and those of them that have ended. */
 function hang({ supervisor }: Host, count: number): RunResult[] {
   const ended: RunResult[] = [];
-  for (let run = 0; run < count; run += 1) void supervisor.runTool(fakeTool(), 'hang').then((result) => ended.push(result));
+  for (let run = 0; run < count; run += 1)
+    void supervisor.runTool(fakeTool(), 'hang').then((result) => ended.push(result));
   return ended;
 }
 /** A supervisor that has not booted yet. */
@@ -84,7 +85,10 @@ describe('untilReady', () => {
   });
 
   it('rejects when isolates die at boot beyond the limit', async () => {
-    const { clock, supervisor } = opening({ boot: () => 'fails' }, { restart: { maxReplacements: 1, withinMs: 60_000 } });
+    const { clock, supervisor } = opening(
+      { boot: () => 'fails' },
+      { restart: { maxReplacements: 1, withinMs: 60_000 } },
+    );
     const ready = expect(supervisor.untilReady()).rejects.toEqual(code('DEGRADED'));
     await clock.advance(1_000);
     await ready;
@@ -142,7 +146,9 @@ describe('admission', () => {
   it('with a capacity of 0, accepts only while an isolate is free', async () => {
     const host = await openFakeHost(obedientFar, { queue: { capacity: 0 }, isolates: 2 });
     expect(hang(host, 2)).toEqual([]);
-    expect(await host.supervisor.runTool(fakeTool(), 'value')).toMatchObject({ error: { code: 'ERR_LEASEHOLD_QUEUE_FULL' } });
+    expect(await host.supervisor.runTool(fakeTool(), 'value')).toMatchObject({
+      error: { code: 'ERR_LEASEHOLD_QUEUE_FULL' },
+    });
     await closeFake(host);
   });
 
@@ -153,8 +159,7 @@ describe('admission', () => {
   });
 
   it('refuses while degraded, and again admits once healed', async () => {
-    let boots = 0;
-    const boot = () => ((boots += 1) <= 3 ? 'fails' : 'ready') as 'fails' | 'ready';
+    const boot = (ordinal: number) => (ordinal < 3 ? 'fails' : 'ready') as 'fails' | 'ready';
     const restart = { maxReplacements: 1, withinMs: 60_000 };
     const { clock, supervisor } = opening({ ...obedientFar, boot }, { restart });
     await settle();
@@ -211,7 +216,9 @@ describe('misuse', () => {
 
   it.each([null, {}, { module: 'x', exportName: 'y' }])('with %j for a tool rejects', async (tool) => {
     const host = await openFakeHost(obedientFar);
-    await expect(host.supervisor.runTool(tool as never, 1 as never)).rejects.toThrow(/"tool" must be a tool made by defineTool/);
+    await expect(host.supervisor.runTool(tool as never, 1 as never)).rejects.toThrow(
+      /"tool" must be a tool made by defineTool/,
+    );
     await closeFake(host);
   });
 
@@ -253,7 +260,8 @@ describe('lateResults', () => {
     const result = await running;
     expect(result.status).toBe(status);
     expect('value' in result).toBe(status === 'succeeded');
-    if (behaviour !== 'value') expect([result.cause, ...result.also]).toContainEqual(expect.objectContaining({ kind: 'run-timeout' }));
+    if (behaviour !== 'value')
+      expect([result.cause, ...result.also]).toContainEqual(expect.objectContaining({ kind: 'run-timeout' }));
     await closeFake(host);
   });
 });

@@ -58,6 +58,8 @@ export class Alarms {
       void work.then((value) => {
         // Late work must not end the bound of the wait that followed.
         if (this.#giveUp === giveUp) this.clear('wait');
+        // A wait may be the last thing an attempt does: nothing is to be held open for it.
+        if (this.#set.length === 0) this.#disarm();
         resolve(value);
       });
     });

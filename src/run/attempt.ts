@@ -269,12 +269,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     const acknowledged = this.journal.untilAcknowledged();
     // What the log does not acknowledge in time is as if it had not been written: an open intent stays open.
     if (acknowledged === null) host.onEnded();
-    else {
-      void this.#alarms.within(bounds.sweepMs, acknowledged).then(() => {
-        this.#alarms.clearAll();
-        host.onEnded();
-      });
-    }
+    else void this.#alarms.within(bounds.sweepMs, acknowledged).then(() => host.onEnded());
   }
 
   #ring(alarm: Exclude<Alarm, 'wait'>): void {

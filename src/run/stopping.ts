@@ -33,7 +33,11 @@ export class Stopping {
   /** The instant by which the attempt is to have ended, where a stop asked for less than its own bounds. */
   #hurryBy = Number.POSITIVE_INFINITY;
 
-  constructor(attempt: Stoppable, alarms: Alarms, setting: Pick<AttemptSetting, 'actors' | 'names' | 'clock' | 'bounds' | 'emit'>) {
+  constructor(
+    attempt: Stoppable,
+    alarms: Alarms,
+    setting: Pick<AttemptSetting, 'actors' | 'names' | 'clock' | 'bounds' | 'emit'>,
+  ) {
     this.#attempt = attempt;
     this.#alarms = alarms;
     this.#setting = setting;

@@ -1,7 +1,7 @@
 /** ActorTree: one tree per supervisor, and an inspector that cannot break it. */
 import { describe, expect, it } from 'vitest';
-import type { InspectionRecord } from '../../src/model/option-shapes.ts';
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
+import type { InspectionRecord } from '../../src/model/option-shapes.ts';
 
 const ignore = () => undefined;
 

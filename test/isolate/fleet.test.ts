@@ -5,7 +5,7 @@ import { Fleet } from '../../src/isolate/fleet.ts';
 import type { Isolate, Occupant } from '../../src/isolate/isolate.ts';
 import { parseSupervisorOptions, type SupervisorOptions } from '../../src/model/options.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
-import { type Far, FakeTenures } from '../support/fake-tenure.ts';
+import { FakeTenures, type Far } from '../support/fake-tenure.ts';
 import { RUN } from './isolate-rig.ts';
 
 const MIB = 1024 * 1024;
@@ -62,7 +62,7 @@ describe('Fleet', () => {
     expect([fleet.free, fleet.replacements, told]).toEqual([0, 0, []]);
   });
 
-  it('frees the slot of a condemned isolate at once, and boots another beside its death', async () => {
+  it('frees the slot of a condemned isolate at once, and boots another beside it', async () => {
     const { fleet, tenures, lease, told } = await opened({}, { dies: () => false });
     const broken = lease();
     lease();
@@ -102,7 +102,10 @@ describe('Fleet', () => {
 });
 
 describe('sharing', () => {
-  const [OTHER_TOOL, OTHER_TENANT] = [{ ...ACME, tool: 'crop' }, { ...ACME, tenant: 'umbrella' }];
+  const [OTHER_TOOL, OTHER_TENANT] = [
+    { ...ACME, tool: 'crop' },
+    { ...ACME, tenant: 'umbrella' },
+  ];
   it.each([
     ['any', [true, true, true]],
     ['tenant', [true, true, false]],

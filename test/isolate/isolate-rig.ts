@@ -7,9 +7,17 @@ import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Isolate, type Occupant } from '../../src/isolate/isolate.ts';
 import type { RunMessage } from '../../src/wire/protocol.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
-import { type Far, FakeTenure } from '../support/fake-tenure.ts';
+import { FakeTenure, type Far } from '../support/fake-tenure.ts';
 
-const ctx = { tenant: 'acme', run: 'r', branch: 'main', requestId: 'req-1', attempt: 1, trace: { traceparent: '' }, remainingMs: 1 };
+const ctx = {
+  tenant: 'acme',
+  run: 'r',
+  branch: 'main',
+  requestId: 'req-1',
+  attempt: 1,
+  trace: { traceparent: '' },
+  remainingMs: 1,
+};
 export const RUN = { module: 'file:///fake.mjs', exportName: 'default', effects: 'none', input: 1, ctx } as const;
 
 export function isolateRig(far: Far = {}) {

@@ -12,13 +12,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Tenure, ThreadExit } from '../../src/isolate/tenure.ts';
 import type { ThreadPool } from '../../src/isolate/thread-pool.ts';
-import { fixture, sharedWords, untilChanged } from '../support/fault-adapter.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { fixture, sharedWords, untilChanged } from '../support/fault-adapter.ts';
 import { RUN } from './isolate-rig.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 type Pools = typeof import('../../src/isolate/thread-pool.ts');
-const poolsAt = async (root: string) => (await import(pathToFileURL(join(root, 'dist/src/isolate/thread-pool.js')).href)) as Pools;
+const poolsAt = async (root: string) =>
+  (await import(pathToFileURL(join(root, 'dist/src/isolate/thread-pool.js')).href)) as Pools;
 const built = await poolsAt(ROOT);
 
 const opened = new Set<ThreadPool>();
@@ -56,7 +57,15 @@ function hear(tenure: Tenure) {
 }
 
 const run = (module: URL, exportName: string, input: unknown) =>
-  ({ t: 'run', seq: 1, ...RUN, module: module.href, exportName, input, ctx: { ...RUN.ctx, remainingMs: null } }) as const;
+  ({
+    t: 'run',
+    seq: 1,
+    ...RUN,
+    module: module.href,
+    exportName,
+    input,
+    ctx: { ...RUN.ctx, remainingMs: null },
+  }) as const;
 
 describe('a tenure', () => {
   it('installs on a thread of its own, and is proven dead by its exit', async () => {
@@ -162,7 +171,13 @@ describe('a pool without its thread entry', () => {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     const { ThreadPool } = await poolsAt(folder);
     const clock = new FakeClock();
-    const pool = new ThreadPool({ clock, maxThreads: 1, health: { full: 'sampled' }, tailBytes: 1, onError: () => undefined });
+    const pool = new ThreadPool({
+      clock,
+      maxThreads: 1,
+      health: { full: 'sampled' },
+      tailBytes: 1,
+      onError: () => undefined,
+    });
     expect(() => pool.open(1_000)).toThrowError(
       expect.objectContaining({
         leaseholdCode: 'ERR_LEASEHOLD_ENTRY_MISSING',

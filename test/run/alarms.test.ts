@@ -104,7 +104,10 @@ describe('Alarms', () => {
             due.delete(alarm);
           }
         };
-        for (const { do: act, name: alarm, ms } of [...steps, { do: 'advance' as const, name: 'watch' as const, ms: 100 }]) {
+        for (const { do: act, name: alarm, ms } of [
+          ...steps,
+          { do: 'advance' as const, name: 'watch' as const, ms: 100 },
+        ]) {
           if (act === 'set') {
             alarms.set(alarm, clock.now() + ms);
             due.set(alarm, clock.now() + ms);

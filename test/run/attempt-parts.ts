@@ -14,7 +14,7 @@ import { memoryBlobStore } from '../../src/record/memory-blob-store.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
 import type { AttemptSetting, BareEvent } from '../../src/run/attempt-setting.ts';
 import { type AttemptNames, Journal } from '../../src/run/journal.ts';
-import { ScopeCtx, NO_DEADLINE } from '../../src/scope/ctx.ts';
+import { NO_DEADLINE, ScopeCtx } from '../../src/scope/ctx.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 export const NAMES: AttemptNames = { tenant: 'acme', run: 'r-1', branch: 'main', requestId: 'req-1', attempt: 1 };

@@ -7,7 +7,16 @@ import type { LogMessage, OutputMessage, ProgressMessage } from '../../src/wire/
 import { attemptParts } from './attempt-parts.ts';
 
 const output = (text: string, over: Partial<OutputMessage> = {}): OutputMessage => {
-  return { t: 'output', n: '', seq: 1, stream: 'stdout', bytes: Buffer.from(text), omittedBytes: 0, credit: 0, ...over };
+  return {
+    t: 'output',
+    n: '',
+    seq: 1,
+    stream: 'stdout',
+    bytes: Buffer.from(text),
+    omittedBytes: 0,
+    credit: 0,
+    ...over,
+  };
 };
 const progress = (value: number | null, note?: string): ProgressMessage => {
   return { t: 'progress', n: '', seq: 1, value, credit: 0, ...(note === undefined ? {} : { note }) };
@@ -126,7 +135,8 @@ describe('Capture of diagnostics', () => {
         broken();
       },
     });
-    for (let time = 0; time < 3; time += 1) capture.take(name === 'onProgress' ? progress(time / 3) : output('x'), false);
+    for (let time = 0; time < 3; time += 1)
+      capture.take(name === 'onProgress' ? progress(time / 3) : output('x'), false);
     expect(calls).toBe(1);
     expect(capture.diagnostics).toMatchObject([
       { code: 'CALLBACK_THREW', message: `${name} threw and hears no more: [redacted] broke` },

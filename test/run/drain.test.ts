@@ -17,7 +17,12 @@ interface Hooks {
 }
 
 /** Runs a drain whose every wait is kept; `late` names the waits whose time is up. */
-async function drained(record: SettledMessage, looks: readonly WireFinding[], hooks: Hooks = {}, late: readonly number[] = []) {
+async function drained(
+  record: SettledMessage,
+  looks: readonly WireFinding[],
+  hooks: Hooks = {},
+  late: readonly number[] = [],
+) {
   const called: string[] = [];
   const waits: number[] = [];
   const within: Within = async (ms, work) => {

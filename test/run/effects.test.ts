@@ -5,8 +5,8 @@ import type { Effects as Kind } from '../../src/model/tool.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
 import type { Answer } from '../../src/run/attempt-setting.ts';
 import { Effects } from '../../src/run/effects.ts';
-import { FAILURE } from '../support/fake-tenure.ts';
 import { settle } from '../support/fake-clock.ts';
+import { FAILURE } from '../support/fake-tenure.ts';
 import { attemptParts, entriesOf } from './attempt-parts.ts';
 
 const CHARGE = { name: 'charge', key: null, onAmbiguous: 'hold' };
@@ -16,8 +16,8 @@ const threw = (name = 'Error'): Answer => ({ ok: false, failure: { ...FAILURE, n
 function opened(kind: Kind = 'declared', eventLog: EventLog = memoryEventLog()) {
   const parts = attemptParts({ eventLog }, kind);
   const gate = { running: true, open: true };
-  parts.journal.write('prepared', '', {});
-  parts.journal.write('admitted', '', {});
+  void parts.journal.write('prepared', '', {});
+  void parts.journal.write('admitted', '', {});
   const effects = new Effects(parts.setting, parts.journal, {
     mayDispatch: () => gate.running,
     isOpen: () => gate.open,
@@ -27,7 +27,10 @@ function opened(kind: Kind = 'declared', eventLog: EventLog = memoryEventLog()) 
 }
 
 /** The log in memory, but for entries of one kind. */
-function logThat(kind: LogEventKind, act: (record: () => ReturnType<EventLog['append']>) => ReturnType<EventLog['append']>): EventLog {
+function logThat(
+  kind: LogEventKind,
+  act: (record: () => ReturnType<EventLog['append']>) => ReturnType<EventLog['append']>,
+): EventLog {
   const log = memoryEventLog();
   return {
     durability: 'none',
@@ -101,7 +104,10 @@ describe('dispatch', () => {
   });
 
   it('grants nothing while the log hangs, and keeps the end of the attempt waiting', async () => {
-    const { effects, journal, states } = opened('declared', logThat('dispatched', () => new Promise(() => {})));
+    const { effects, journal, states } = opened(
+      'declared',
+      logThat('dispatched', () => new Promise(() => {})),
+    );
     let ended = false;
     void effects.dispatch(1, CHARGE).finally(() => (ended = true));
     await settle();
@@ -137,10 +143,14 @@ describe('settle', () => {
     const { effects, gate, journal, setting, states } = opened();
     await effects.dispatch(1, CHARGE);
     gate.open = false;
-    journal.write('closed', '', {});
+    void journal.write('closed', '', {});
     await effects.settle(1, 'charge', 'applied');
     expect(states()).toEqual(['charge dispatched']);
-    expect((await entriesOf(setting)).at(-1)).toMatchObject({ kind: 'late', intent: 'charge', body: { state: 'applied' } });
+    expect((await entriesOf(setting)).at(-1)).toMatchObject({
+      kind: 'late',
+      intent: 'charge',
+      body: { state: 'applied' },
+    });
   });
 
   it('rejects when the log refuses, and the intent stays open', async () => {
@@ -162,7 +172,7 @@ describe('the body of an opaque tool', () => {
 
   it.each(['none', 'declared'] as const)('is none for effects %j', (kind) => {
     const { effects, states } = opened(kind);
-    effects.dispatchBody();
+    void effects.dispatchBody();
     effects.settleBody(VALUE, false);
     expect(states()).toEqual([]);
   });
@@ -176,23 +186,26 @@ describe('the body of an opaque tool', () => {
     ['a NotAppliedError after a stop', threw('NotAppliedError'), true, 'not-applied'],
   ] as const)('settles by %s', (_, answer, stopped, state) => {
     const { effects, states } = opened('opaque');
-    effects.dispatchBody();
+    void effects.dispatchBody();
     effects.settleBody(answer, stopped);
     expect(states()).toEqual([`fake ${state}`]);
   });
 
   it('is not applied when its run was taken back, and settles only once', () => {
     const { effects, states } = opened('opaque');
-    effects.dispatchBody();
-    effects.withdrawBody();
+    void effects.dispatchBody();
+    void effects.withdrawBody();
     effects.settleBody(VALUE, false);
     expect(states()).toEqual(['fake not-applied']);
   });
 
   it('is not dispatched while the log hangs, so there is nothing to settle', async () => {
-    const { effects, states } = opened('opaque', logThat('dispatched', () => new Promise(() => {})));
+    const { effects, states } = opened(
+      'opaque',
+      logThat('dispatched', () => new Promise(() => {})),
+    );
     expect(effects.dispatchBody()).toBeInstanceOf(Promise);
-    effects.withdrawBody();
+    void effects.withdrawBody();
     await settle();
     expect(states()).toEqual([]);
   });
@@ -200,7 +213,7 @@ describe('the body of an opaque tool', () => {
   it('stays open when the log refuses its end', async () => {
     const refuses = logThat('settled', () => Promise.reject(new Error('disk full')));
     const { effects, states } = opened('opaque', refuses);
-    effects.dispatchBody();
+    void effects.dispatchBody();
     effects.settleBody(VALUE, false);
     await settle();
     expect(states()).toEqual(['fake dispatched']);

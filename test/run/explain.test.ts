@@ -10,15 +10,33 @@ import { type Circumstances, explain } from '../../src/run/explain.ts';
 import { FAILURE } from '../support/fake-tenure.ts';
 import { attemptParts } from './attempt-parts.ts';
 
-const stop = (kind: StopKind, reason?: string): Stop => ({ kind, atMs: 1, state: 'running', ...(reason === undefined ? {} : { reason }) });
+const stop = (kind: StopKind, reason?: string): Stop => ({
+  kind,
+  atMs: 1,
+  state: 'running',
+  ...(reason === undefined ? {} : { reason }),
+});
 const caused = (code: string, kind: StopKind, reason?: string): Verdict => {
   return { status: 'interrupted', cause: stop(kind, reason), also: [], code };
 };
-const explained = (code: string, also: readonly Stop[] = []): Verdict => ({ status: 'failed', cause: null, also, code });
+const explained = (code: string, also: readonly Stop[] = []): Verdict => ({
+  status: 'failed',
+  cause: null,
+  also,
+  code,
+});
 
 function explaining(verdict: Verdict, over: Partial<Circumstances> = {}) {
   const redactor = createRedactor({ values: ['hunter2'] });
-  return explain({ verdict, attempt: null, bounds: DEFAULTS.bounds, operationTimeoutMs: 50, redactor, complaint: null, ...over });
+  return explain({
+    verdict,
+    attempt: null,
+    bounds: DEFAULTS.bounds,
+    operationTimeoutMs: 50,
+    redactor,
+    complaint: null,
+    ...over,
+  });
 }
 function failedAttempt(failure: Partial<ExitFailure>): Attempt {
   const attempt = new Attempt(attemptParts().setting);
@@ -35,17 +53,29 @@ describe('explain', () => {
     ['CANCELLED', 'cancel', 'AbortError', 'The request was cancelled.'],
     ['RUN_TIMEOUT', 'run-timeout', 'TimeoutError', 'The tool did not end within runTimeoutMs (30000 ms).'],
     ['QUEUE_TIMEOUT', 'queue-timeout', 'TimeoutError', 'No isolate was free within queueTimeoutMs (600000 ms).'],
-    ['OPERATION_TIMEOUT', 'operation-timeout', 'TimeoutError', 'The request did not end within operationTimeoutMs (50 ms).'],
+    [
+      'OPERATION_TIMEOUT',
+      'operation-timeout',
+      'TimeoutError',
+      'The request did not end within operationTimeoutMs (50 ms).',
+    ],
     ['PARENT_DEADLINE', 'parent-deadline', 'TimeoutError', 'The deadline of the scope passed.'],
     ['SHUTDOWN', 'shutdown', 'InterruptedError', 'The supervisor was closed before the request ended.'],
-    ['LEASE_UNAVAILABLE', 'lease-unavailable', 'InterruptedError', 'No isolate could be given: each was lost before the tool ran.'],
+    [
+      'LEASE_UNAVAILABLE',
+      'lease-unavailable',
+      'InterruptedError',
+      'No isolate could be given: each was lost before the tool ran.',
+    ],
     ['ISOLATE_EXITED', 'isolate-exit', 'Error', 'The isolate ended while the tool ran, with exit code unknown.'],
   ] as const)('tells %s by its stop and its bound', (code, kind, name, message) => {
     expect(explaining(caused(code, kind))).toEqual({ code: `ERR_LEASEHOLD_${code}`, name, message, truncated: false });
   });
 
   it('adds the words of whoever cancelled', () => {
-    expect(explaining(caused('CANCELLED', 'cancel', 'user left'))?.message).toBe('The request was cancelled: user left.');
+    expect(explaining(caused('CANCELLED', 'cancel', 'user left'))?.message).toBe(
+      'The request was cancelled: user left.',
+    );
   });
 
   it.each(STOP_KINDS)('has frozen words for a stop of kind %s', (kind) => {

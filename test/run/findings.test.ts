@@ -7,7 +7,11 @@ const redactor = createRedactor({ values: ['hunter2'] });
 
 describe('judged', () => {
   it('judges by the policy, over the defaults', () => {
-    const findings = judged([{ kind: 'env-changed' }, { kind: 'residual-handle' }], { 'env-changed': true, 'residual-handle': false }, redactor);
+    const findings = judged(
+      [{ kind: 'env-changed' }, { kind: 'residual-handle' }],
+      { 'env-changed': true, 'residual-handle': false },
+      redactor,
+    );
     expect(findings).toEqual([
       { kind: 'env-changed', condemns: true },
       { kind: 'residual-handle', condemns: false },

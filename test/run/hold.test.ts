@@ -5,9 +5,17 @@ import { Isolate, type Occupant } from '../../src/isolate/isolate.ts';
 import { Hold } from '../../src/run/hold.ts';
 import { WORD } from '../../src/wire/protocol.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
-import { type Far, FakeTenure } from '../support/fake-tenure.ts';
+import { FakeTenure, type Far } from '../support/fake-tenure.ts';
 
-const ctx = { tenant: 'acme', run: 'r', branch: 'main', requestId: 'req-1', attempt: 1, trace: { traceparent: '' }, remainingMs: 1 };
+const ctx = {
+  tenant: 'acme',
+  run: 'r',
+  branch: 'main',
+  requestId: 'req-1',
+  attempt: 1,
+  trace: { traceparent: '' },
+  remainingMs: 1,
+};
 const RUN = { module: 'file:///fake.mjs', exportName: 'default', effects: 'none', input: 1, ctx } as const;
 
 async function held(far: Far = {}) {
@@ -20,7 +28,11 @@ async function held(far: Far = {}) {
     onExit: () => heard.push('exit'),
     onAbandoned: () => heard.push('abandoned'),
   };
-  const keeper = { onIsolateChange: () => undefined, onUnusedDeath: () => undefined, onProtocolViolation: () => undefined };
+  const keeper = {
+    onIsolateChange: () => undefined,
+    onUnusedDeath: () => undefined,
+    onProtocolViolation: () => undefined,
+  };
   const actors = new ActorTree('supervisor-1', () => undefined, null);
   const isolate = new Isolate({ clock, killMs: 100, actors, keeper }, tenure);
   await settle();

@@ -28,10 +28,16 @@ describe('Journal on a log that answers at once', () => {
   it('writes under the names of its attempt, without a promise', () => {
     const written: NewLogEvent[] = [];
     const log = memoryEventLog();
-    const journal = journalOn({ ...log, durability: 'none', read: log.read, openIntents: log.openIntents, append: (event) => {
-      written.push(event);
-      return log.append(event);
-    } });
+    const journal = journalOn({
+      ...log,
+      durability: 'none',
+      read: log.read,
+      openIntents: log.openIntents,
+      append: (event) => {
+        written.push(event);
+        return log.append(event);
+      },
+    });
     expect(journal.write('prepared', '', { tool: 'fake' })).toBeUndefined();
     expect(written).toEqual([
       { ...NAMES, intent: '', kind: 'prepared', atWall: 1_700_000_001_000, body: { tool: 'fake' } },
@@ -42,11 +48,11 @@ describe('Journal on a log that answers at once', () => {
   it('tells each intent in its last state', () => {
     const journal = journalOn(memoryEventLog());
     expect(journal.intents()).toEqual([]);
-    journal.write('prepared', '', {});
-    journal.write('admitted', '', {});
-    journal.write('dispatched', 'charge', DISPATCHED);
-    journal.write('dispatched', 'mail', { ...DISPATCHED, key: 'k-2' });
-    journal.write('settled', 'mail', { state: 'applied' });
+    void journal.write('prepared', '', {});
+    void journal.write('admitted', '', {});
+    void journal.write('dispatched', 'charge', DISPATCHED);
+    void journal.write('dispatched', 'mail', { ...DISPATCHED, key: 'k-2' });
+    void journal.write('settled', 'mail', { state: 'applied' });
     expect(journal.intents().map(({ name, state }) => [name, state])).toEqual([
       ['charge', 'dispatched'],
       ['mail', 'applied'],
@@ -55,7 +61,7 @@ describe('Journal on a log that answers at once', () => {
 
   it('throws what the log throws, and records nothing of it', () => {
     const journal = journalOn(memoryEventLog());
-    journal.write('prepared', '', {});
+    void journal.write('prepared', '', {});
     expect(() => journal.write('dispatched', 'charge', DISPATCHED)).toThrow(/not admitted/);
     expect(journal.intents()).toEqual([]);
   });
@@ -65,8 +71,8 @@ describe('Journal on a log that takes its time', () => {
   it('knows an intent only once it is acknowledged', async () => {
     const { slow, pending } = slowLog();
     const journal = journalOn(slow);
-    journal.write('prepared', '', {});
-    journal.write('admitted', '', {});
+    void journal.write('prepared', '', {});
+    void journal.write('admitted', '', {});
     const dispatched = journal.write('dispatched', 'charge', DISPATCHED);
     expect(dispatched).toBeInstanceOf(Promise);
     expect(journal.intents()).toEqual([]);
@@ -96,8 +102,8 @@ describe('Journal on a log that takes its time', () => {
   it('takes an intent the log refused as never dispatched', async () => {
     const { slow, pending } = slowLog();
     const journal = journalOn(slow);
-    journal.write('prepared', '', {});
-    journal.write('admitted', '', {});
+    void journal.write('prepared', '', {});
+    void journal.write('admitted', '', {});
     const dispatched = journal.write('dispatched', 'charge', DISPATCHED);
     pending[0]?.acknowledge();
     pending[1]?.acknowledge();

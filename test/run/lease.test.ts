@@ -65,14 +65,29 @@ describe('Lease', () => {
   });
 
   it('for any events at any instants, spends exactly the time that passed', () => {
-    const type = fc.constantFrom('STARTED', 'SETTLED', 'STOP', 'FAILED', 'LOST', 'EXITED', 'ABANDONED', 'CLEAN', 'DIRTY');
-    const step = fc.tuple(fc.oneof(fc.constant('GRANTED'), type), fc.nat({ max: 20 }), fc.integer({ min: -20, max: 0 }));
+    const type = fc.constantFrom(
+      'STARTED',
+      'SETTLED',
+      'STOP',
+      'FAILED',
+      'LOST',
+      'EXITED',
+      'ABANDONED',
+      'CLEAN',
+      'DIRTY',
+    );
+    const step = fc.tuple(
+      fc.oneof(fc.constant('GRANTED'), type),
+      fc.nat({ max: 20 }),
+      fc.integer({ min: -20, max: 0 }),
+    );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const { clock, lease } = opened();
         for (const [name, ms, ago] of steps) {
           clock.jump(ms);
-          const event = name === 'GRANTED' ? GRANTED : name === 'STOP' ? { type: name, kind: 'cancel' } : { type: name };
+          const event =
+            name === 'GRANTED' ? GRANTED : name === 'STOP' ? { type: name, kind: 'cancel' } : { type: name };
           lease.send(event as LeaseEvent, clock.now() + ago);
           if (lease.ended) break;
         }

@@ -61,7 +61,7 @@ describe('Ledger', () => {
     expect(own.dueWith({ kind: 'cancel', atMs: 9_000 }, 9_000)).toHaveLength(1);
   });
 
-  it('for any deadlines, enters with a stop exactly those due, in the order they were due', () => {
+  it('for any deadlines, enters with a stop exactly those due, in their order', () => {
     const kinds = ['run-timeout', 'operation-timeout', 'parent-deadline', 'queue-timeout'] as const;
     const deadlines = fc.uniqueArray(
       fc.record({ kind: fc.constantFrom(...kinds), atMs: fc.integer({ min: 1_000, max: 1_100 }) }),

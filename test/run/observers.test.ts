@@ -51,7 +51,8 @@ describe('Observers', () => {
       },
     };
     const sound: Observer = { onEvent: (event) => heard.push(named(event)) };
-    for (const name of ['a', 'b', 'c']) observers.tellAll([broken, sound], isolateEvent(name), (error) => thrown.push(error));
+    for (const name of ['a', 'b', 'c'])
+      observers.tellAll([broken, sound], isolateEvent(name), (error) => thrown.push(error));
     expect(heard).toEqual(['1 a', '2 b', '3 c']);
     expect(thrown).toEqual([new Error('broken')]);
   });

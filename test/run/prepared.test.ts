@@ -1,11 +1,15 @@
 /** Prepared: what is about to run, told once, redacted and detached. */
 import { describe, expect, it } from 'vitest';
-import { DEFAULTS } from '../../src/model/options.ts';
 import type { PreparedRun, RunOptions } from '../../src/model/option-shapes.ts';
+import { DEFAULTS } from '../../src/model/options.ts';
 import { notifyPrepared } from '../../src/run/prepared.ts';
 import { attemptParts } from './attempt-parts.ts';
 
-function notified(onPrepared: NonNullable<RunOptions['onPrepared']>, input: unknown = {}, labels: Record<string, string> = {}) {
+function notified(
+  onPrepared: NonNullable<RunOptions['onPrepared']>,
+  input: unknown = {},
+  labels: Record<string, string> = {},
+) {
   const { tool, ctx, redactor } = attemptParts().setting;
   notifyPrepared(onPrepared, { tool, input, ctx, bounds: DEFAULTS.bounds, labels, redactor });
 }
@@ -32,7 +36,10 @@ describe('notifyPrepared', () => {
 
   it('shares nothing with what will run', () => {
     const [input, labels] = [{ deep: { page: 3 } }, { colour: 'blue' }];
-    const prepared = told(input, labels) as unknown as { input: { deep: { page: number } }; labels: Record<string, string> };
+    const prepared = told(input, labels) as unknown as {
+      input: { deep: { page: number } };
+      labels: Record<string, string>;
+    };
     prepared.input.deep.page = 99;
     prepared.labels['colour'] = 'red';
     expect([input.deep.page, labels.colour]).toEqual([3, 'blue']);

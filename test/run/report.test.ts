@@ -21,7 +21,14 @@ function unfrozenIn(x: unknown, path = 'result'): string[] {
   return [...own, ...Object.entries(x).flatMap(([key, value]) => unfrozenIn(value, `${path}.${key}`))];
 }
 
-const REQUEST = { id: 'req-1', tool: 'fake', tenant: 'acme', run: 'r-1', branch: 'main', labels: Object.freeze({ colour: 'blue' }) };
+const REQUEST = {
+  id: 'req-1',
+  tool: 'fake',
+  tenant: 'acme',
+  run: 'r-1',
+  branch: 'main',
+  labels: Object.freeze({ colour: 'blue' }),
+};
 const SUCCEEDED = { status: 'succeeded', cause: null, also: [], code: null } as const;
 
 function parts(over: Partial<ReportParts> = {}): ReportParts {
@@ -103,11 +110,15 @@ describe('report', () => {
     const events = ['GRANTED', 'STARTED', 'STOP', 'SETTLED', 'EXITED', 'ABANDONED', 'CLEAN', 'DIRTY', 'LOST', 'FAILED'];
     const past = fc.record({
       events: fc.array(fc.tuple(fc.constantFrom(...events), ms), { maxLength: 8 }),
-      findings: fc.array(fc.record({ kind: fc.constantFrom(...FINDING_KINDS), condemns: fc.boolean() }), { maxLength: 2 }),
+      findings: fc.array(fc.record({ kind: fc.constantFrom(...FINDING_KINDS), condemns: fc.boolean() }), {
+        maxLength: 2,
+      }),
       exit: fc.option(fc.record({ code: fc.option(fc.nat({ max: 255 })), error: fc.constant(null) })),
       late: fc.constantFrom(null, 'within-grace' as const, 'after-kill' as const),
       lines: fc.array(text, { maxLength: 3 }),
-      output: fc.array(fc.tuple(fc.constantFrom('stdout' as const, 'stderr' as const), fc.boolean(), text), { maxLength: 3 }),
+      output: fc.array(fc.tuple(fc.constantFrom('stdout' as const, 'stderr' as const), fc.boolean(), text), {
+        maxLength: 3,
+      }),
     });
     fc.assert(
       fc.property(record, fc.option(past), fc.jsonValue(), text, ms, (told, lived, value, message, totalMs) => {
@@ -116,29 +127,42 @@ describe('report', () => {
         if (attempt !== null && lived !== null) {
           for (const [type, waited] of lived.events) {
             clock.jump(waited);
-            if (!attempt.lease.ended) attempt.lease.send({ type, isolate: 'isolate-1', kind: 'thread' } as unknown as LeaseEvent);
+            if (!attempt.lease.ended)
+              attempt.lease.send({ type, isolate: 'isolate-1', kind: 'thread' } as unknown as LeaseEvent);
           }
           const meta = { n: '', seq: 1, credit: 0 } as const;
           for (const line of lived.lines) {
-            attempt.capture.take({ ...meta, t: 'log', level: 'info', message: line, fields: '{"a":1}', dropped: 0 }, false);
+            attempt.capture.take(
+              { ...meta, t: 'log', level: 'info', message: line, fields: '{"a":1}', dropped: 0 },
+              false,
+            );
             attempt.capture.note('PROBE', line);
           }
           for (const [stream, killed, written] of lived.output) {
-            attempt.capture.take({ ...meta, t: 'output', stream, bytes: Buffer.from(written), omittedBytes: 0 }, killed);
+            attempt.capture.take(
+              { ...meta, t: 'output', stream, bytes: Buffer.from(written), omittedBytes: 0 },
+              killed,
+            );
           }
           attempt.findings = Object.freeze(lived.findings.map((finding) => Object.freeze(finding)));
           attempt.late = lived.late;
           attempt.exit = lived.exit;
           if (told.outcome?.kind === 'exception') {
-            attempt.answer = { ok: false, failure: { ...FAILURE, ...told.outcome, message, code: told.outcome.code as 'TOOL_ERROR' } };
+            attempt.answer = {
+              ok: false,
+              failure: { ...FAILURE, ...told.outcome, message, code: told.outcome.code as 'TOOL_ERROR' },
+            };
           }
         }
         // What the ledger enters is frozen.
         const verdict = classify({ ...told, stops: told.stops.map((one) => Object.freeze(one)) });
-        const complaint = told.outcome?.kind === 'value' && !told.outcome.accepted ? { message, fields: { issues: [] } } : null;
+        const complaint =
+          told.outcome?.kind === 'value' && !told.outcome.accepted ? { message, fields: { issues: [] } } : null;
         const redactor = createRedactor();
         const circumstances = { verdict, attempt, bounds: DEFAULTS.bounds, operationTimeoutMs: 5, redactor, complaint };
-        const result = report(parts({ verdict, attempt, value, totalMs, intents: told.intents, error: explain(circumstances) }));
+        const result = report(
+          parts({ verdict, attempt, value, totalMs, intents: told.intents, error: explain(circumstances) }),
+        );
         expect(unfrozenIn(result)).toEqual([]);
         expect(runResultSchema.safeParse(result).error?.issues ?? []).toEqual([]);
         const again: unknown = JSON.parse(JSON.stringify(result));

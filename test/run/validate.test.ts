@@ -10,7 +10,11 @@ describe('validate', () => {
   });
 
   it('tells where and why a value was refused, without the value', () => {
-    const refused = validate(z.object({ user: z.object({ age: z.number() }) }), { user: { age: 'hunter2' } }, 'The input');
+    const refused = validate(
+      z.object({ user: z.object({ age: z.number() }) }),
+      { user: { age: 'hunter2' } },
+      'The input',
+    );
     expect(refused).toMatchObject({
       ok: false,
       message: expect.stringMatching(/^The input was refused by the schema: user\.age: /),
@@ -20,12 +24,22 @@ describe('validate', () => {
   });
 
   it('tells at most sixteen issues', () => {
-    const refused = validate(z.array(z.number()), Array.from({ length: 50 }, () => 'x'), 'The input');
+    const refused = validate(
+      z.array(z.number()),
+      Array.from({ length: 50 }, () => 'x'),
+      'The input',
+    );
     expect(refused).toMatchObject({ ok: false, fields: { issues: { length: 16 } } });
   });
 
   it('leaves out the place of an issue of the whole', () => {
-    expect(validate(z.string().refine(() => false, 'not this'), 'x', 'The value')).toMatchObject({
+    expect(
+      validate(
+        z.string().refine(() => false, 'not this'),
+        'x',
+        'The value',
+      ),
+    ).toMatchObject({
       message: 'The value was refused by the schema: not this',
     });
   });
@@ -36,7 +50,14 @@ describe('validate', () => {
     ['a symbol', Symbol('odd'), 'odd'],
     [
       'a thing nobody can read',
-      new Proxy({}, { get: () => { throw new Error('no'); } }),
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('no');
+          },
+        },
+      ),
       '',
     ],
   ])('takes a schema that throws %s for a refusal', (_, thrown, word) => {
@@ -57,6 +78,9 @@ describe('validate', () => {
 
   it('waits for an asynchronous schema, refusing', async () => {
     const schema = z.string().refine(async () => false, 'taken');
-    expect(await validate(schema, 'x', 'The value')).toMatchObject({ ok: false, message: expect.stringContaining('taken') });
+    expect(await validate(schema, 'x', 'The value')).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('taken'),
+    });
   });
 });

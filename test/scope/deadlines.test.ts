@@ -12,7 +12,10 @@ import { settle } from '../support/fake-clock.ts';
 import { closeFake, fakeTool, openFakeHost } from '../support/fake-host.ts';
 
 /** Few instants, so that ties are common; null for a scope without a deadline of its own. */
-const budgets = fc.array(fc.option(fc.integer({ min: 1, max: 6 }).map((tens) => tens * 10)), { minLength: 1, maxLength: 7 });
+const budgets = fc.array(fc.option(fc.integer({ min: 1, max: 6 }).map((tens) => tens * 10)), {
+  minLength: 1,
+  maxLength: 7,
+});
 const gaps = fc.array(fc.constantFrom(0, 0, 10), { minLength: 7, maxLength: 7 });
 
 interface Owner {

@@ -29,7 +29,11 @@ describe('fork', () => {
 
   it('hears the observers of the scopes around it first', () => {
     const [a, b] = [{ onEvent: () => undefined }, { onEvent: () => undefined }];
-    expect(scopeRig().open({ observers: [a] }).fork({ observers: [b] }).observers).toEqual([a, b]);
+    expect(
+      scopeRig()
+        .open({ observers: [a] })
+        .fork({ observers: [b] }).observers,
+    ).toEqual([a, b]);
   });
 
   it('is refused once the scope, or one around it, is shut down', async () => {

@@ -58,7 +58,11 @@ export function namesIn(report: ShutdownReport): Record<string, string[]> {
 }
 
 /** A signal that counts who listens to it. */
-export function countedSignal(): { controller: AbortController; signal: RunScope['ctx']['signal']; listening: ReadonlySet<unknown> } {
+export function countedSignal(): {
+  controller: AbortController;
+  signal: RunScope['ctx']['signal'];
+  listening: ReadonlySet<unknown>;
+} {
   const controller = new AbortController();
   const { signal } = controller;
   const listening = new Set<unknown>();

@@ -11,7 +11,16 @@ import type { RunScope } from '../../src/scope/run-scope.ts';
 import type { FakeClock } from '../support/fake-clock.ts';
 import { BOUND_MS, countedSignal, scopeRig, shutDown, untilStopped } from './scope-rig.ts';
 
-const WAYS = ['settles', 'fails', 'obeys', 'saves', 'cleans', 'throws in clean-up', 'spawns in clean-up', 'ignores'] as const;
+const WAYS = [
+  'settles',
+  'fails',
+  'obeys',
+  'saves',
+  'cleans',
+  'throws in clean-up',
+  'spawns in clean-up',
+  'ignores',
+] as const;
 type Way = (typeof WAYS)[number];
 interface Plan {
   readonly way: Way;
@@ -85,7 +94,8 @@ const namesOf = (report: ShutdownReport) =>
   Object.values(report)
     .flat()
     .map(({ name }) => name);
-const anyDeaf = (plans: readonly Plan[]): boolean => plans.some(({ way, children }) => way === 'ignores' || anyDeaf(children));
+const anyDeaf = (plans: readonly Plan[]): boolean =>
+  plans.some(({ way, children }) => way === 'ignores' || anyDeaf(children));
 
 const unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => void unhandled.push(reason);

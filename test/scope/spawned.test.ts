@@ -29,7 +29,10 @@ describe('spawn', () => {
     });
     await expect(failed.result).rejects.toThrow('broke');
     await settle();
-    expect((await scope.shutdown()).completed).toEqual([{ name: 'fine' }, { name: 'broken', error: new Error('broke') }]);
+    expect((await scope.shutdown()).completed).toEqual([
+      { name: 'fine' },
+      { name: 'broken', error: new Error('broke') },
+    ]);
   });
 
   it('takes a function that throws at once, and one that is none, for a failure', async () => {

@@ -19,7 +19,8 @@ describe('childSpan', () => {
   });
 
   it('for any parent, keeps version, trace and flags, and has a span of its own', () => {
-    const hex = (length: number) => fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length });
+    const hex = (length: number) =>
+      fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length });
     fc.assert(
       fc.property(hex(2), hex(32), hex(16), hex(2), (version, trace, span, flags) => {
         const child = childSpan({ traceparent: `${version}-${trace}-${span}-${flags}` });

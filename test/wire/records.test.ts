@@ -62,14 +62,19 @@ describe('isIsolateMessage', () => {
   it('for any whole record with any field made strange, answers without throwing', () => {
     const record = fc.constantFrom(...Object.values(RECORDS));
     fc.assert(
-      fc.property(record, fc.nat({ max: 8 }), fc.anything({ withBigInt: true, withTypedArray: true }), (whole, at, x) => {
-        const keys = Object.keys(whole);
-        const key = keys[at % keys.length] as string;
-        const strange = { ...whole, [key]: x };
-        const answer = isIsolateMessage(strange, n);
-        if (key === 'n' || key === 't') expect(answer).toBe(false);
-        else expect(typeof answer).toBe('boolean');
-      }),
+      fc.property(
+        record,
+        fc.nat({ max: 8 }),
+        fc.anything({ withBigInt: true, withTypedArray: true }),
+        (whole, at, x) => {
+          const keys = Object.keys(whole);
+          const key = keys[at % keys.length] as string;
+          const strange = { ...whole, [key]: x };
+          const answer = isIsolateMessage(strange, n);
+          if (key === 'n' || key === 't') expect(answer).toBe(false);
+          else expect(typeof answer).toBe('boolean');
+        },
+      ),
     );
   });
 });
