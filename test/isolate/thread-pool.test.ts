@@ -5,7 +5,17 @@
  * built one, since a thread needs a built entry. Deliberately absent: leases.
  */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, cpSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -32,15 +42,14 @@ afterEach(async () => {
   for (const pool of opened) await close(pool, 60_000);
 });
 
-function openPool(maxThreads = 2, resourceLimits?: Record<string, number>) {
+function openPool(maxThreads = 2, { ThreadPool: Pool } = built) {
   const clock = new FakeClock();
-  const pool = new built.ThreadPool({
+  const pool = new Pool({
     clock,
     maxThreads,
     health: { full: 'sampled' },
     tailBytes: 1_024,
     onError: () => undefined,
-    ...(resourceLimits === undefined ? {} : { resourceLimits }),
   });
   opened.add(pool);
   return { clock, pool };
@@ -107,16 +116,6 @@ describe('a tenure', () => {
     tenure.close();
   });
 
-  it('fails when its thread dies at boot, and says of what', async () => {
-    const { pool, clock } = openPool(1, { maxOldGenerationSizeMb: 1, maxYoungGenerationSizeMb: 1 });
-    const tenure = pool.open(60_000);
-    const { ended } = hear(tenure);
-    await expect(tenure.installed).rejects.toBeInstanceOf(Error);
-    expect((await ended).error).toMatchObject({ code: 'ERR_WORKER_OUT_OF_MEMORY' });
-    expect(clock.pending).toBe(0);
-    tenure.close();
-  });
-
   it('posts nothing that cannot be cloned', async () => {
     const { pool } = openPool();
     const tenure = pool.open(1_000);
@@ -163,29 +162,51 @@ describe('the close of a pool', () => {
   });
 });
 
-describe('a pool without its thread entry', () => {
-  it('names what is missing at once, and starts no thread', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'leasehold-entry-'));
-    cpSync(join(ROOT, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    const { ThreadPool } = await poolsAt(folder);
-    const clock = new FakeClock();
-    const pool = new ThreadPool({
-      clock,
-      maxThreads: 1,
-      health: { full: 'sampled' },
-      tailBytes: 1,
-      onError: () => undefined,
-    });
-    expect(() => pool.open(1_000)).toThrowError(
-      expect.objectContaining({
-        leaseholdCode: 'ERR_LEASEHOLD_ENTRY_MISSING',
-        message: expect.stringContaining('isolate.js'),
-      }),
-    );
-    await pool.close(1_000);
-    expect(clock.pending).toBe(0);
+/** The built package elsewhere, with this for its thread entry; null for none. */
+async function withEntry(entry: string | null, use: (pools: Pools) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-entry-'));
+  cpSync(join(ROOT, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, 'dist/workers'));
+  if (entry !== null) writeFileSync(join(folder, 'dist/workers/isolate.js'), entry);
+  try {
+    await use(await poolsAt(folder));
+  } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+describe('a thread entry', () => {
+  it('that is missing is named at once, and no thread starts', async () => {
+    await withEntry(null, async (pools) => {
+      const { pool, clock } = openPool(1, pools);
+      expect(() => pool.open(1_000)).toThrowError(
+        expect.objectContaining({
+          leaseholdCode: 'ERR_LEASEHOLD_ENTRY_MISSING',
+          message: expect.stringContaining('isolate.js'),
+        }),
+      );
+      await close(pool, 1_000);
+      expect(clock.pending).toBe(0);
+    });
+  });
+
+  it.each([
+    ['throws at load', "throw new Error('broken entry');", 'broken entry'],
+    ['is no program', 'export default (', 'Unexpected'],
+    ['exits at load', 'process.exit(3);', 'ended with code 3'],
+  ])('that %s fails the boot, and its thread is ended', async (_, entry, words) => {
+    await withEntry(entry, async (pools) => {
+      const { pool, clock } = openPool(1, pools);
+      const tenure = pool.open(60_000);
+      const { ended } = hear(tenure);
+      await expect(tenure.installed).rejects.toThrow(words);
+      tenure.terminate();
+      expect((await ended).code).not.toBeNull();
+      expect(clock.pending).toBe(0);
+      tenure.close();
+      await close(pool, 60_000);
+    });
   });
 });
