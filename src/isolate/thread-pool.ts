@@ -11,7 +11,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } f
 import { Piscina, queueOptionsSymbol } from 'piscina';
 import { LeaseholdError } from '../model/errors.ts';
 import { mintNonce } from '../model/ids.ts';
-import type { Clock, Timer } from '../model/time.ts';
+import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
 import { type HostMessage, type Installed, type InstallTask, WORDS } from '../wire/protocol.ts';
 import type { Tenure, TenureListener, TenureSource, ThreadExit } from './tenure.ts';
 
@@ -92,14 +92,8 @@ export class ThreadPool implements TenureSource {
     for (const tenure of [...this.#unplaced, ...this.#hosts.values()]) tenure.terminate();
     for (const worker of this.#watched) void worker.terminate();
     const { clock } = this.#options;
-    await new Promise<void>((resolve) => {
-      const timer = clock.setTimeout(resolve, withinMs);
-      // `destroy` has no bound of its own: it waits for threads that may never end.
-      this.#pool.destroy().then(() => {
-        clock.clearTimeout(timer);
-        resolve();
-      }, this.#options.onError);
-    });
+    // `destroy` has no bound of its own: it waits for threads that may never end.
+    await settlesWithin(clock, withinMs, this.#pool.destroy().catch(this.#options.onError));
   }
 
   /** Places an install task on a thread that never had one; null makes the pool start another. */
@@ -113,6 +107,7 @@ export class ThreadPool implements TenureSource {
       this.#hosts.set(worker, tenure);
       this.#unplaced.delete(tenure);
       tenure.place(worker);
+      void tenure.installed.then(() => closeTaskPort(candidate), () => undefined);
       return candidate;
     }
     return null;
@@ -134,6 +129,17 @@ export class ThreadPool implements TenureSource {
         tenure?.end({ code, error: failure });
       });
     }
+  }
+}
+
+/**
+ * Makes Piscina deaf on the port over which the install task was answered. User code in the thread can find the other end,
+ * and Piscina reads what comes without a check: a posted null would be an uncaught error of the host.
+ */
+function closeTaskPort(thread: object): void {
+  for (const key of Object.getOwnPropertySymbols(thread)) {
+    const { port } = (thread as Record<symbol, { port?: MessagePort }>)[key] ?? {};
+    port?.removeAllListeners('message');
   }
 }
 
@@ -202,6 +208,8 @@ class ThreadTenure implements Tenure {
   listen(listener: TenureListener): void {
     this.#listener = listener;
     this.#port.on('message', (record: unknown) => listener.onRecord(record));
+    // What could not be read on this side is told as what it is: not a record of the isolate.
+    this.#port.on('messageerror', () => listener.onRecord(undefined));
     this.#port.unref();
   }
 

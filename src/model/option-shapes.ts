@@ -53,7 +53,11 @@ export interface OutputLimits {
 export interface ThreadLimits {
   /** Default 256. */
   readonly maxOldGenerationSizeMb: number;
-  readonly maxYoungGenerationSizeMb?: number;
+  /**
+   * Default 16. What survives one collection of it has to fit into what Node adds when the heap limit is reached; with a
+   * larger one a tool that exhausts its heap can end the whole process.
+   */
+  readonly maxYoungGenerationSizeMb: number;
   readonly codeRangeSizeMb?: number;
   readonly stackSizeMb?: number;
 }

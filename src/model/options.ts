@@ -57,6 +57,7 @@ export const DEFAULTS = Object.freeze({
     postKillBytes: 64 * 1024,
   }),
   maxOldGenerationSizeMb: 256,
+  maxYoungGenerationSizeMb: 16,
 });
 
 export interface SupervisorConfig {
@@ -164,7 +165,8 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
 
 function threadLimits(value: Partial<ThreadLimits> | undefined): ThreadLimits {
   const given = nested<Partial<ThreadLimits>>('resourceLimits', value, new Set(THREAD_LIMITS));
-  const limits: Record<string, number> = { maxOldGenerationSizeMb: DEFAULTS.maxOldGenerationSizeMb };
+  const { maxOldGenerationSizeMb, maxYoungGenerationSizeMb } = DEFAULTS;
+  const limits: Record<string, number> = { maxOldGenerationSizeMb, maxYoungGenerationSizeMb };
   for (const name of THREAD_LIMITS) {
     if (given[name] === undefined) continue;
     limits[name] = megabytes(`resourceLimits.${name}`, given[name]);

@@ -23,7 +23,7 @@ describe('parseSupervisorOptions', () => {
       maxAbandoned: 4,
       queue: { capacity: 1_000 },
       defaults: DEFAULTS.bounds,
-      resourceLimits: { maxOldGenerationSizeMb: 256 },
+      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 },
       share: 'tenant',
       recycle: { maxLeases: null, maxHeapMb: 192 },
       restart: { maxReplacements: 5, withinMs: 10_000 },
@@ -61,7 +61,7 @@ describe('parseSupervisorOptions', () => {
       recycle: { maxLeases: 9, maxHeapMb: 48 },
     });
     expect(config.defaults).toEqual({ ...DEFAULTS.bounds, graceMs: 50 });
-    expect(config.resourceLimits).toEqual({ maxOldGenerationSizeMb: 64, stackSizeMb: 2 });
+    expect(config.resourceLimits).toEqual({ maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 });
     expect(config.output).toEqual({ ...DEFAULTS.output, stdoutBytes: 0 });
     expect(config.observers).toEqual([observer]);
   });
