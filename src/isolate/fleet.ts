@@ -45,6 +45,7 @@ export class Fleet implements Keeper {
   #failures: number[] = [];
   #impairment: string | null = null;
   #retry: Timer | null = null;
+  #ageing: Timer | null = null;
   #booted = 0;
   #closed = false;
   #onAllEnded: (() => void) | null = null;
@@ -127,7 +128,8 @@ export class Fleet implements Keeper {
           isolate.retire();
           return;
         }
-        if (isolate.leases === 0) this.#failures = [];
+        // Booting alone proves nothing: it may die again before it serves.
+        if (isolate.leases > 0) this.#failures = [];
         break;
       case 'abandoned':
         this.#owner.onIsolateEvent('isolate.abandoned', isolate.id);
@@ -163,7 +165,7 @@ export class Fleet implements Keeper {
     const { clock } = this.#config;
     const deadline = clock.now() + withinMs;
     this.#closed = true;
-    if (this.#retry !== null) clock.clearTimeout(this.#retry);
+    for (const timer of [this.#retry, this.#ageing]) if (timer !== null) clock.clearTimeout(timer);
     for (const isolate of [...this.#isolates]) {
       isolate.retire();
       isolate.hurryKill(withinMs);
@@ -212,6 +214,22 @@ export class Fleet implements Keeper {
     }
   }
 
+  /** Failures age out without anything happening: somebody has to look. */
+  #reviewAgain(withinMs: number): void {
+    if (this.#ageing !== null) return;
+    this.#ageing = this.#config.clock.setTimeout(
+      () => {
+        this.#ageing = null;
+        const now = this.#config.clock.now();
+        this.#failures = this.#failures.filter((at) => now - at < withinMs);
+        this.#review();
+        this.#refill();
+      },
+      withinMs,
+      false,
+    );
+  }
+
   #review(): void {
     const { clock, restart, maxAbandoned } = this.#config;
     const { abandoned } = this.count();
@@ -220,6 +238,7 @@ export class Fleet implements Keeper {
       : abandoned > maxAbandoned
         ? 'too many isolates are abandoned'
         : null;
+    if (this.#failures.length > 0) this.#reviewAgain(restart.withinMs);
     if (reason === this.#impairment) return;
     this.#impairment = reason;
     this.#owner.onImpairment(reason);

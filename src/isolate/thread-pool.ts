@@ -107,7 +107,10 @@ export class ThreadPool implements TenureSource {
       this.#hosts.set(worker, tenure);
       this.#unplaced.delete(tenure);
       tenure.place(worker);
-      void tenure.installed.then(() => closeTaskPort(candidate), () => undefined);
+      void tenure.installed.then(
+        () => closeTaskPort(candidate),
+        () => undefined,
+      );
       return candidate;
     }
     return null;

@@ -29,6 +29,8 @@ export interface Circumstances {
   readonly clock: Clock;
   readonly request: Omit<RunResult['request'], 'attempts'>;
   readonly attempt: Attempt | null;
+  /** What observers did before there was an attempt. */
+  readonly notes: readonly string[];
   readonly bounds: Bounds;
   readonly boundMs: number;
   readonly operationTimeoutMs: number | null;
@@ -46,14 +48,28 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
   const reportNow = (isLogged: boolean) => {
-    const { startedAt, startedWall, boundMs, redactor } = circumstances;
+    const { startedAt, startedWall, boundMs, redactor, notes } = circumstances;
     const request = { ...circumstances.request, labels: redactedLabels(circumstances.request.labels, redactor) };
     const error =
       verdict.code === null ? null : explain({ ...circumstances, verdict, complaint: end.complaint ?? null });
     const durability = isLogged ? circumstances.durability : 'none';
     const totalMs = clock.now() - startedAt;
     const { value } = end;
-    tell(report({ verdict, error, value, request, attempt, intents, startedWall, totalMs, boundMs, durability }));
+    tell(
+      report({
+        notes: notes.map((message) => redactor.text(message)),
+        verdict,
+        error,
+        value,
+        request,
+        attempt,
+        intents,
+        startedWall,
+        totalMs,
+        boundMs,
+        durability,
+      }),
+    );
   };
   if (attempt === null) {
     reportNow(true);

@@ -20,6 +20,8 @@ export interface ReportParts {
   readonly request: Omit<RunResult['request'], 'attempts'>;
   /** Null when none was made. */
   readonly attempt: LiveAttempt | null;
+  /** Diagnostics of a request without an attempt. */
+  readonly notes?: readonly string[];
   readonly intents: readonly IntentRecord[];
   readonly startedWall: number;
   readonly totalMs: number;
@@ -63,7 +65,7 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     intents:
       parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
     durability: parts.durability,
-    diagnostics: attempt?.capture.diagnostics ?? NONE,
+    diagnostics: attempt?.capture.diagnostics ?? diagnosticsOf(parts.notes ?? NONE),
     logs: attempt?.capture.logs ?? NONE,
     dropped: attempt === null ? NOTHING_DROPPED : Object.freeze(attempt.capture.dropped),
   });
@@ -72,6 +74,10 @@ export function report<T>(parts: ReportParts): RunResult<T> {
 /** An error that comes from the library's own words. */
 export function wordedError(code: string, name: string, message: string, more: Partial<RunError> = {}): RunError {
   return Object.freeze({ code: publicCode(code), name, message, truncated: false, ...more });
+}
+
+function diagnosticsOf(notes: readonly string[]): RunResult['diagnostics'] {
+  return Object.freeze(notes.map((message) => Object.freeze({ code: 'OBSERVER_THREW', message, atMs: 0 })));
 }
 
 function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {

@@ -42,8 +42,8 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   readonly #budget: Budget;
   #redactor: Redactor;
   #attempt: Attempt | null = null;
-  /** Stops that came before there was an attempt to end. */
-  #early: IncomingStop[] = [];
+  /** What came before there was an attempt to take it. */
+  readonly #early: { readonly stops: IncomingStop[]; readonly notes: string[] } = { stops: [], notes: [] };
   /** The lease has ended and a schema still looks at the value: until it accepts, a stop counts. */
   #checking = false;
   #resolve!: (result: RunResult) => void;
@@ -65,10 +65,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const { tenant, run, branch } = ctx;
     const names = { requestId: this.id, tool: tool.name, tenant, run, branch };
     const onThrow = (error: unknown) =>
-      this.#attempt?.capture.note(
-        'OBSERVER_THREW',
-        `An observer threw and hears no more: ${toFailure(error, 'TOOL_ERROR').message}`,
-      );
+      this.#note(`An observer threw and hears no more: ${toFailure(error, 'TOOL_ERROR').message}`);
     this.#emit =
       hearers.length === 0 ? silent : (event) => host.observers.tellAll(hearers, { ...names, ...event }, onThrow);
     this.result = new Promise((resolve) => {
@@ -112,10 +109,14 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   }
 
   stop(stop: ScopeStop | IncomingStop): void {
-    if (this.#attempt === null) this.#early.push(stop);
+    if (this.#attempt === null) this.#early.stops.push(stop);
     else if (this.#checking) this.#attempt.enterAfter(stop);
     else this.#attempt.stop(stop);
     this.#budget.wake();
+  }
+
+  leftovers(): readonly string[] {
+    return [this.name];
   }
 
   stopIfWaiting(stop: ScopeStop): void {
@@ -141,8 +142,13 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     else this.#checkValue(answer.value);
   }
 
+  #note(message: string): void {
+    if (this.#attempt !== null) this.#attempt.capture.note('OBSERVER_THREW', message);
+    else this.#early.notes.push(message);
+  }
+
   #proceed(validated: Validated | null, input: unknown): void {
-    if (validated === null && this.#early.length === 0 && this.#budget.due === null) {
+    if (validated === null && this.#early.stops.length === 0 && this.#budget.due === null) {
       this.#reject({ message: `The input was not validated within validateMs (${this.#bounds.validateMs} ms).` });
       return;
     }
@@ -171,11 +177,12 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const attempt = this.#makeAttempt(input);
     const { journal, capture } = attempt;
     this.#attempt = attempt;
+    for (const message of this.#early.notes) this.#note(message);
     void journal.tryWrite('prepared', { tool: this.#tool.name, effects: this.#tool.effects }, capture);
     void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
     const { due } = this.#budget;
-    for (const stop of due === null ? this.#early : [...this.#early, due]) attempt.stop(stop);
+    for (const stop of due === null ? this.#early.stops : [...this.#early.stops, due]) attempt.stop(stop);
     if (attempt.lease.ended) this.#host.queue.giveUp();
     else {
       this.#host.queue.enter(this);
@@ -226,6 +233,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
       return;
     }
     this.#checking = true;
+    for (const { kind } of this.#attempt?.ledger.stops ?? []) this.#budget.drop(kind);
     void this.#budget.within(this.#bounds.validateMs, validated).then((settled) => {
       this.#checking = false;
       const { due } = this.#budget;
@@ -256,7 +264,8 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   #listen(): void {
     const { signal } = this.#options;
     const { stopped } = this.#scope;
-    if (stopped !== null && stopped.kind !== 'parent-deadline') this.#early.push({ ...stopped, atMs: this.#startedAt });
+    if (stopped !== null && stopped.kind !== 'parent-deadline')
+      this.#early.stops.push({ ...stopped, atMs: this.#startedAt });
     if (signal === null) return;
     const cancel = () =>
       this.stop({ kind: 'cancel', atMs: this.#host.config.clock.now(), reason: wordsOf(signal.reason) });
@@ -278,6 +287,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
         clock: config.clock,
         request: { id: this.id, tool: this.name, tenant, run, branch, labels },
         attempt: this.#attempt,
+        notes: this.#early.notes,
         bounds: this.#bounds,
         boundMs: this.boundMs,
         operationTimeoutMs,

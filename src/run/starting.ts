@@ -123,17 +123,24 @@ export class Starting {
   #postAfter(dispatched: Promise<void>, hold: Hold): void {
     const attempt = this.#attempt;
     const isHeld = () => attempt.lease.state === 'acquired' && attempt.hold === hold;
-    const posted = dispatched.then(
-      () => {
-        // After a stop, what was recorded as dispatched has not been let go: the record is to say so before the attempt ends.
-        if (!isHeld()) return attempt.calls.withdrawBody();
-        this.#post(hold);
-      },
-      (error: unknown) => {
-        if (isHeld()) attempt.onRefused({ code: 'INTENT_REFUSED', error });
-      },
-    );
+    const refuse = (error: unknown) => {
+      if (isHeld()) attempt.onRefused({ code: 'INTENT_REFUSED', error });
+    };
+    const posted = dispatched.then(() => {
+      // After a stop, what was recorded as dispatched has not been let go: the record is to say so before the attempt ends.
+      if (!isHeld()) return attempt.calls.withdrawBody();
+      this.#post(hold);
+    }, refuse);
     attempt.journal.track(posted);
+    const { sweepMs } = this.#setting.bounds;
+    void this.#alarms
+      .within(
+        sweepMs,
+        posted.then(() => true),
+      )
+      .then((isInTime) => {
+        if (isInTime === null) refuse(new Error(`the log did not acknowledge the intent within ${sweepMs} ms`));
+      });
   }
 
   #post(hold: Hold): void {

@@ -13,29 +13,29 @@ export type Validated =
 
 const MAX_ISSUES = 16;
 
-/** `what` begins the message of a refusal: "The input", "The value". */
+/** `what` begins the message of a refusal: "The input", "The value". The promise never rejects. */
 export function validate(schema: z.ZodType, x: unknown, what: string): Validated | Promise<Validated> {
+  const failed = (error: unknown): Validated => {
+    const { message } = toFailure(error, 'TOOL_ERROR');
+    return { ok: false, message: `${what} could not be validated: ${message}` };
+  };
   try {
-    return told(schema.safeParse(x), what);
+    // One run that may be asynchronous: `safeParse` would start an asynchronous check, drop its promise, and have it run again.
+    const parsed = schema._zod.run({ value: x, issues: [] }, CTX);
+    return parsed instanceof Promise ? parsed.then((late) => told(late, what)).catch(failed) : told(parsed, what);
   } catch (error) {
-    if (!(error instanceof z.core.$ZodAsyncError)) return threw(error, what);
-    return schema.safeParseAsync(x).then(
-      (parsed) => told(parsed, what),
-      (thrown: unknown) => threw(thrown, what),
-    );
+    return failed(error);
   }
 }
 
-function told(parsed: z.ZodSafeParseResult<unknown>, what: string): Validated {
-  if (parsed.success) return { ok: true, value: parsed.data };
-  const issues = parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message, code }) => {
-    const at = path.map(String).join('.');
-    return { path: at, code: String(code), message };
+const CTX: z.core.ParseContextInternal = { async: true };
+
+function told(parsed: z.core.ParsePayload, what: string): Validated {
+  if (parsed.issues.length === 0) return { ok: true, value: parsed.value };
+  const issues = parsed.issues.slice(0, MAX_ISSUES).map((raw) => {
+    const { path, message, code } = z.core.util.finalizeIssue(raw, CTX, z.core.config());
+    return { path: path.map(String).join('.'), code: String(code), message };
   });
   const words = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
   return { ok: false, message: `${what} was refused by the schema: ${words}`, fields: { issues } };
-}
-
-function threw(error: unknown, what: string): Validated {
-  return { ok: false, message: `${what} could not be validated: ${toFailure(error, 'TOOL_ERROR').message}` };
 }

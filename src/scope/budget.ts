@@ -5,13 +5,16 @@
  * deadline, or when it is woken, whichever is first. Deliberately absent: what a deadline does to a request.
  */
 import { type PendingStop, stopsToRecord } from '../decide/precedence.ts';
+import type { StopKind } from '../model/stop.ts';
 import type { Clock } from '../model/time.ts';
 
+/** Node's timers may fire a fraction of a millisecond early. */
+const TOLERANCE_MS = 0.5;
 const nothing = (): void => undefined;
 
 export class Budget {
   /** Instants of the clock, the earliest first. */
-  readonly deadlines: readonly PendingStop[];
+  deadlines: readonly PendingStop[];
   readonly #clock: Clock;
   #wake: () => void = nothing;
 
@@ -28,7 +31,12 @@ export class Budget {
   /** The first deadline, if its instant has come. */
   get due(): PendingStop | null {
     const [first] = this.deadlines;
-    return first !== undefined && first.atMs <= this.#clock.now() ? first : null;
+    return first !== undefined && first.atMs <= this.#clock.now() + TOLERANCE_MS ? first : null;
+  }
+
+  /** A deadline that has been recorded bounds nothing any more. */
+  drop(kind: StopKind): void {
+    this.deadlines = this.deadlines.filter((deadline) => deadline.kind !== kind);
   }
 
   /** Null when the time is up or somebody woke it. `work` must not reject. */

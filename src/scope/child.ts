@@ -21,6 +21,8 @@ export interface ScopeChild {
   stop(stop: ScopeStop): void;
   /** The same for what holds no isolate; the rest goes on. */
   stopIfWaiting(stop: ScopeStop): void;
+  /** The names of what has not ended: its own, or for an inner scope those of its children. */
+  leftovers(): readonly string[];
 }
 
 /** How a child ended. `killed`: by ending its isolate. `abandoned`: it may still run. */
@@ -48,7 +50,8 @@ export type ShutdownReport = Readonly<Record<ChildFate, readonly ChildEnd[]>>;
 export interface Home<Scope> {
   readonly id: string;
   readonly stopped: ScopeStop | null;
-  fork(options: { readonly deadlineMs?: number }): Scope;
+  /** A scope inside this one that lives as long as the child it is made for, and is told of by it. */
+  inner(deadlineMs: number | null): Scope;
   cancel(reason: string): unknown;
   adopt(child: ScopeChild): void;
   release(child: ScopeChild, fate: ChildFate, error?: unknown): void;

@@ -33,16 +33,24 @@ export class Children {
   /** True when it was the last. `fate` is null for an inner scope, which has no end of its own. */
   remove(child: ScopeChild, fate: ChildFate | null, error?: unknown): boolean {
     if (!this.#alive.delete(child)) return false;
-    if (fate !== null && this.#remembers) {
-      const ends = this.#ends[fate];
-      ends.push(Object.freeze({ name: child.name, ...(error === undefined || error === null ? {} : { error }) }));
-      if (ends.length > MAX_ENDS) ends.shift();
-    }
+    if (fate !== null) this.remember(fate, child.name, error);
     if (this.#alive.size > 0) return false;
     const waiting = this.#onEmpty;
     this.#onEmpty = [];
     for (const resolve of waiting) resolve();
     return true;
+  }
+
+  /** Keeps an end for the report: a child's, or one of an inner scope. */
+  remember(fate: ChildFate, name: string, error?: unknown): void {
+    if (!this.#remembers) return;
+    const ends = this.#ends[fate];
+    ends.push(Object.freeze({ name, ...(error === undefined || error === null ? {} : { error }) }));
+    if (ends.length > MAX_ENDS) ends.shift();
+  }
+
+  leftovers(): readonly string[] {
+    return [...this.#alive].flatMap((child) => child.leftovers());
   }
 
   /** Hears every stop without being alive here: an inner scope whose signal somebody holds. */
@@ -71,7 +79,7 @@ export class Children {
   /** What is still alive is reported abandoned. */
   report(): ShutdownReport {
     const { completed, aborted, killed, abandoned } = this.#ends;
-    const left = [...this.#alive].map(({ name }) => Object.freeze({ name }));
+    const left = this.leftovers().map((name) => Object.freeze({ name }));
     return Object.freeze({
       completed: Object.freeze([...completed]),
       aborted: Object.freeze([...aborted]),

@@ -47,18 +47,21 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
   readonly #host: ScopeHost;
   readonly #parent: RunScope | null;
   readonly #depth: number;
+  readonly #embedded: boolean;
   readonly #children: Children;
-  readonly #unfollow: () => void;
+  #unfollow: () => void = () => undefined;
   #stop: ScopeStop | null = null;
   #controller: AbortController | null = null;
   #timer: Timer | null = null;
   #ending: Promise<ShutdownReport> | null = null;
   #sealed = false;
 
-  constructor(host: ScopeHost, parent: RunScope | null, options: ScopeOptions | undefined) {
+  /** `embedded`: it lives inside a child of its parent, which adopts, stops and tells of it. */
+  constructor(host: ScopeHost, parent: RunScope | null, options: ScopeOptions | undefined, embedded = false) {
     const given = parseScopeOptions(options);
     this.#host = host;
     this.#parent = parent;
+    this.#embedded = embedded;
     this.#depth = parent === null ? 0 : parent.#depth + 1;
     this.#children = new Children(parent !== null);
     this.observers = parent === null ? given.observers : [...parent.observers, ...given.observers];
@@ -66,7 +69,7 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     const { tenant, run, branch, trace } = given;
     this.ctx = new ScopeCtx(this, tenant, run ?? mintId('run'), branch, this.#deadlineView(), trace);
     this.name = this.ctx.branch;
-    this.#unfollow = given.signal === null ? () => undefined : this.#follow(given.signal);
+    if (given.signal !== null) this.#unfollow = this.#follow(given.signal);
   }
 
   /** The stop that holds here: its own, an outer one, or a deadline that has passed. */
@@ -115,6 +118,13 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return new RunScope(this.#host, this, { branch, trace, ...options, tenant, run });
   }
 
+  /** @internal */
+  inner(deadlineMs: number | null): RunScope {
+    const { tenant, run, branch, trace } = this.ctx;
+    const deadline = deadlineMs === null ? {} : { deadlineMs };
+    return new RunScope(this.#host, this, { tenant, run, branch, trace, ...deadline }, true);
+  }
+
   /** A scope of another run inside this one. @internal */
   open(options: ScopeOptions | undefined): RunScope {
     return new RunScope(this.#host, this, options);
@@ -149,8 +159,9 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
 
   /** Hears a stop, its own or an outer one. @internal */
   stop(stop: ScopeStop): void {
-    this.#stop ??= stop;
+    this.#stop ??= this.stopped ?? stop;
     this.#disarm();
+    this.#unfollow();
     this.#controller?.abort(reasonOf(this.#stop));
     this.#children.stop(stop);
   }
@@ -167,12 +178,25 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
 
   /** A child begins to live here. @internal */
   adopt(child: ScopeChild): void {
-    if (this.#children.add(child)) this.#parent?.adopt(this);
+    if (this.#children.add(child) && !this.#embedded) this.#parent?.adopt(this);
   }
 
   /** A child has ended; `fate` is null for an inner scope. @internal */
   release(child: ScopeChild, fate: ChildFate | null, error?: unknown): void {
-    if (this.#children.remove(child, fate, error)) this.#parent?.release(this, null);
+    const isEmpty = this.#children.remove(child, fate, error);
+    if (this.#embedded) return;
+    if (fate !== null) this.#parent?.remember(fate, child.name, error);
+    if (isEmpty) this.#parent?.release(this, null);
+  }
+
+  /** The end of a child of an inner scope. @internal */
+  remember(fate: ChildFate, name: string, error?: unknown): void {
+    this.#children.remember(fate, name, error);
+    if (!this.#embedded) this.#parent?.remember(fate, name, error);
+  }
+
+  leftovers(): readonly string[] {
+    return this.#children.leftovers();
   }
 
   async #end(): Promise<ShutdownReport> {
@@ -210,7 +234,7 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     const { stopped, deadline } = this;
     if (stopped !== null) this.#controller.abort(reasonOf(stopped));
     else {
-      if (this.#parent !== null) this.#parent.#children.listen(this);
+      this.#listenToParent();
       if (deadline !== null) {
         const { clock } = this.#host;
         // The signal alone holds nothing open: whoever waits for it is held by what it does.
@@ -220,6 +244,10 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return this.#controller.signal;
   }
 
+  #listenToParent(): void {
+    if (this.#parent !== null && !this.#embedded) this.#parent.#children.listen(this);
+  }
+
   #disarm(): void {
     if (this.#timer !== null) this.#host.clock.clearTimeout(this.#timer);
     this.#timer = null;
@@ -227,8 +255,13 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
 
   #follow(signal: AbortSignal): () => void {
     const cancel = () => void this.cancel(wordsOf(signal.reason));
-    if (signal.aborted) cancel();
-    else signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted)
+      this.#stop = { kind: 'cancel', atMs: this.#host.clock.now(), scope: this.id, reason: wordsOf(signal.reason) };
+    else {
+      signal.addEventListener('abort', cancel, { once: true });
+      // Also when nothing runs in it, an outer stop ends the listening.
+      this.#listenToParent();
+    }
     return () => signal.removeEventListener('abort', cancel);
   }
 }

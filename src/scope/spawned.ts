@@ -46,7 +46,7 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
     const onFailure = wordOr('onFailure', given.onFailure, ['isolate', 'fail-scope'], 'isolate');
     this.name = name;
     this.#outer = outer;
-    this.#inner = outer.fork(hardTimeoutMs === null ? {} : { deadlineMs: hardTimeoutMs });
+    this.#inner = outer.inner(hardTimeoutMs);
     outer.adopt(this);
     const { stopped } = outer;
     const work: Promise<T> = stopped === null ? invoke(body, this.#inner) : Promise.reject(reasonOf(stopped));
@@ -79,6 +79,10 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
 
   stopIfWaiting(stop: ScopeStop): void {
     this.#inner.stopIfWaiting(stop);
+  }
+
+  leftovers(): readonly string[] {
+    return [this.name];
   }
 
   async #leave(fate: ChildFate, error?: unknown): Promise<void> {
