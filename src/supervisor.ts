@@ -101,7 +101,9 @@ export class Supervisor implements AsyncDisposable {
       onImpairment: (reason) => this.#impair(reason),
       isAwaited: () => this.#readying.length > 0,
     });
-    this.#queue = new Queue(config.queue.capacity, ({ tenant, tool }) => this.#fleet.acquire({ tenant, tool }));
+    const hasRoomFor = (waiting: number) =>
+      admit({ state: 'open', waiting, capacity: config.queue.capacity, idle: this.#fleet.free }) === 'ok';
+    this.#queue = new Queue(hasRoomFor, ({ tenant, tool }) => this.#fleet.acquire({ tenant, tool }));
     const eventLog = config.eventLog ?? memoryEventLog();
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
@@ -232,13 +234,12 @@ export class Supervisor implements AsyncDisposable {
     return request.result;
   }
 
-  #onResult(request: Ended, { status, cause, also }: RunResult): void {
+  #onResult(request: Ended, { status, cause }: RunResult): void {
     this.#ended[status] += 1;
     this.#worstCaseStopMs = Math.max(this.#worstCaseStopMs, request.boundMs);
-    if (this.#atClose === null) return;
-    const ended =
-      [cause, ...also].some((stop) => stop?.kind === 'shutdown') && status !== 'succeeded' && status !== 'failed';
-    this.#atClose[ended ? 'interrupted' : 'settled'] += 1;
+    // What was refused did not wait for the close.
+    if (this.#atClose === null || status === 'rejected') return;
+    this.#atClose[cause?.kind === 'shutdown' ? 'interrupted' : 'settled'] += 1;
   }
 
   #onCapacity(): void {

@@ -13,6 +13,9 @@ type Unstamped<M> = M extends { readonly n: string } ? Omit<M, 'n'> : never;
 /** A record before it has the nonce. */
 export type Outgoing = Unstamped<IsolateMessage>;
 
+/** The most a shared word can say. */
+const MAX_WORD = 2 ** 31 - 1;
+
 /** What a message costs beside its text or bytes, so that many small ones cannot swell a host that does not read. */
 const MESSAGE_COST = 64;
 
@@ -37,6 +40,6 @@ export function openOutbox(port: MessagePort, nonce: string, words: Int32Array):
       atomicsAdd(words, WORD.CREDIT, credit);
       return credit;
     },
-    hold: (bytes) => void atomicsStore(words, WORD.HELD, bytes),
+    hold: (bytes) => void atomicsStore(words, WORD.HELD, bytes > MAX_WORD ? MAX_WORD : bytes),
   };
 }

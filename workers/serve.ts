@@ -92,6 +92,7 @@ export function openServer(far: Far): Server {
         seq,
         ok: false,
         failure: RECALLED,
+        recalled: true,
         clean: true,
         reset: false,
         healthCheck: false,

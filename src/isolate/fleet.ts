@@ -6,11 +6,12 @@
  * Deliberately absent: the queue, and what runs on an isolate.
  */
 import type { IsolateState } from '../../machines/index.ts';
-import { recycleFor } from '../decide/condemn.ts';
+import { judge, recycleFor } from '../decide/condemn.ts';
 import { place } from '../decide/placement.ts';
 import { restartDecision } from '../decide/restart.ts';
 import { isLeaseholdError } from '../model/errors.ts';
 import type { SupervisorConfig } from '../model/options.ts';
+import type { FindingKind } from '../model/result.ts';
 import { settlesWithin, type Timer } from '../model/time.ts';
 import type { ActorTree } from './actor-tree.ts';
 import { Isolate, type Keeper } from './isolate.ts';
@@ -49,6 +50,10 @@ export class Fleet implements Keeper {
   #booted = 0;
   #closed = false;
   #onAllEnded: (() => void) | null = null;
+
+  /** Whether a finding of this kind condemns, by the policy of the supervisor. */
+  readonly #condemns = (kind: FindingKind): boolean =>
+    judge([{ kind }], this.#config.health.condemn).some(({ condemns }) => condemns);
 
   constructor(config: SupervisorConfig, source: TenureSource, actors: ActorTree, owner: FleetOwner) {
     this.#config = config;
@@ -91,7 +96,8 @@ export class Fleet implements Keeper {
     const { booting, idle, leased, resetting } = this.count();
     for (let live = booting + idle + leased + resetting; live < this.#target && this.#isolates.size < most; live += 1) {
       const tenure = this.#source.open(defaults.bootMs);
-      const isolate = new Isolate({ clock, killMs: defaults.killMs, actors: this.#actors, keeper: this }, tenure);
+      const setting = { clock, killMs: defaults.killMs, actors: this.#actors, keeper: this, condemns: this.#condemns };
+      const isolate = new Isolate(setting, tenure);
       this.#isolates.add(isolate);
       this.#booted += 1;
       if (this.#booted > this.#target) this.#owner.onIsolateEvent('isolate.replaced', isolate.id);
@@ -167,7 +173,8 @@ export class Fleet implements Keeper {
     this.#closed = true;
     for (const timer of [this.#retry, this.#ageing]) if (timer !== null) clock.clearTimeout(timer);
     for (const isolate of [...this.#isolates]) {
-      isolate.retire();
+      if (isolate.state === 'leased' || isolate.state === 'resetting') isolate.condemn();
+      else isolate.retire();
       isolate.hurryKill(withinMs);
     }
     const ended = new Promise<void>((resolve) => {

@@ -7,6 +7,7 @@
  */
 import type { IsolateEvent, IsolateState } from '../../machines/index.ts';
 import { mintId } from '../model/ids.ts';
+import type { FindingKind } from '../model/result.ts';
 import type { Clock, Timer } from '../model/time.ts';
 import { type Channel, openChannel } from '../wire/channel.ts';
 import {
@@ -26,8 +27,10 @@ import type { Tenure, ThreadExit } from './tenure.ts';
 export interface Occupant {
   /** A record of the lease in progress. */
   onRecord(record: IsolateMessage): void;
-  /** The thread is gone, and every record it left was heard. */
-  onExit(exit: ThreadExit): void;
+  /** The thread is gone, and every record it left was heard. `asked`: its kill had been issued. */
+  onExit(exit: ThreadExit, asked: boolean): void;
+  /** A record of a lease that has ended: an abandoned tool went on, for one. */
+  onLate(record: IsolateMessage): void;
   /** The kill was not confirmed in time. */
   onAbandoned(): void;
   readonly calls: HostCalls;
@@ -47,6 +50,8 @@ export interface IsolateSetting {
   readonly killMs: number;
   readonly actors: ActorTree;
   readonly keeper: Keeper;
+  /** Whether a finding of this kind makes an isolate unfit. */
+  readonly condemns: (kind: FindingKind) => boolean;
 }
 
 interface Channels {
@@ -70,10 +75,13 @@ export class Isolate {
   readonly #actor: IsolateActor;
   readonly #children = new ChildProcesses();
   #occupant: Occupant | null = null;
+  /** Whose lease was the last, once it has let go without the isolate being fit. */
+  #former: Occupant | null = null;
   #seq = 0;
   #found: WireFinding[] = [];
   #channels: Channels | null = null;
   #killTimer: Timer | null = null;
+  #killDueAt = Number.POSITIVE_INFINITY;
 
   constructor(setting: IsolateSetting, tenure: Tenure) {
     this.#setting = setting;
@@ -121,6 +129,7 @@ export class Isolate {
   occupy(occupant: Occupant): number {
     this.#become('LEASED');
     this.#occupant = occupant;
+    this.#former = null;
     this.#seq += 1;
     this.#tenure.ref();
     return this.#seq;
@@ -154,7 +163,7 @@ export class Isolate {
 
   /** Reads every record that is already here. */
   sweep(): void {
-    for (let record = this.#tenure.receive(); record !== undefined; record = this.#tenure.receive()) this.#take(record);
+    for (let next = this.#tenure.receive(); next !== undefined; next = this.#tenure.receive()) this.#take(next.message);
   }
 
   hooks(): IsolateHooks {
@@ -163,6 +172,12 @@ export class Isolate {
 
   /** The lease is over and the isolate is fit: it may be leased again at once. */
   vacate(): void {
+    // It may have become unfit before this lease: an error of an earlier tool that nothing caught, for one.
+    if (this.#found.some(({ kind }) => this.#setting.condemns(kind))) {
+      this.disown();
+      this.condemn();
+      return;
+    }
     this.#occupant = null;
     this.#found = [];
     this.#endChannels('the lease is over');
@@ -192,14 +207,16 @@ export class Isolate {
 
   /** The occupant no longer waits for this isolate's end. */
   disown(): void {
+    this.#former = this.#occupant;
     this.#occupant = null;
   }
 
   /** Ends the wait for a kill early, as the close of the supervisor asks. */
   hurryKill(withinMs: number): void {
     if (this.#killTimer === null || this.exit !== null || this.state === 'abandoned') return;
+    if (this.#setting.clock.now() + withinMs >= this.#killDueAt) return;
     this.#setting.clock.clearTimeout(this.#killTimer);
-    this.#armKill(Math.min(withinMs, this.#setting.killMs));
+    this.#armKill(withinMs);
   }
 
   #rest(): void {
@@ -216,6 +233,7 @@ export class Isolate {
   }
 
   #armKill(ms: number): void {
+    this.#killDueAt = this.#setting.clock.now() + ms;
     this.#tenure.ref();
     this.#killTimer = this.#setting.clock.setTimeout(() => {
       if (this.state === 'quarantined') this.#become('RETIRE');
@@ -232,6 +250,7 @@ export class Isolate {
     if (this.state === 'gone') return;
     // What was posted before the end is still in the port: reading it decides what happened.
     this.sweep();
+    const asked = this.#killTimer !== null;
     if (this.#killTimer !== null) this.#setting.clock.clearTimeout(this.#killTimer);
     else if (this.leases === 0 && this.state !== 'leased') this.#setting.keeper.onUnusedDeath();
     this.#children.endAll();
@@ -240,7 +259,7 @@ export class Isolate {
     this.#tenure.close();
     const occupant = this.#occupant;
     this.#occupant = null;
-    occupant?.onExit(exit);
+    occupant?.onExit(exit, asked);
     this.#setting.keeper.onIsolateChange(this);
   }
 
@@ -269,13 +288,15 @@ export class Isolate {
       case 'fatal':
         this.#note({ kind: 'late-error', detail: record.failure.message });
     }
-    if ('seq' in record && record.seq === this.#seq) this.#occupant?.onRecord(record);
+    if (!('seq' in record) || record.seq !== this.#seq) return;
+    if (this.#occupant !== null) this.#occupant.onRecord(record);
+    else this.#former?.onLate(record);
   }
 
   /** Something was seen outside what the looks report. Idle, it condemns at once; leased, the lease's end decides. */
   #note(finding: WireFinding): void {
     this.#found.push(finding);
-    if (this.#occupant === null && this.state === 'idle') this.condemn();
+    if (this.#occupant === null && this.state === 'idle' && this.#setting.condemns(finding.kind)) this.condemn();
   }
 
   #openChannels(): Channels {

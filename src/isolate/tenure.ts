@@ -33,8 +33,8 @@ export interface Tenure {
   listen(listener: TenureListener): void;
   /** @throws DataCloneError when the message cannot be cloned; nothing is posted then. */
   post(message: HostMessage, transfer?: readonly ArrayBuffer[]): void;
-  /** The next unread record, or undefined. */
-  receive(): unknown;
+  /** The next unread record, wrapped, since a record may be anything; undefined when there is none. */
+  receive(): { readonly message: unknown } | undefined;
   /** Issues the kill. `exit` is the only proof of death. */
   terminate(): void;
   /** A ref'ed port holds the process open. */

@@ -221,8 +221,8 @@ class ThreadTenure implements Tenure {
     else this.#port.postMessage(message, [...transfer]);
   }
 
-  receive(): unknown {
-    return receiveMessageOnPort(this.#port)?.message;
+  receive(): { readonly message: unknown } | undefined {
+    return receiveMessageOnPort(this.#port);
   }
 
   terminate(): void {

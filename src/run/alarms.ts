@@ -11,10 +11,10 @@ import type { Clock, Timer } from '../model/time.ts';
 const TOLERANCE_MS = 0.5;
 
 /**
- * What an attempt waits for. `watch`, `start`: its run has begun, or is lost. `grace`: the kill is due. `wait`: a bounded
+ * What an attempt waits for. `watch`: whether its run has begun. `grace`: the kill is due. `wait`: a bounded
  * wait is over. The rest are deadlines, by the kind of stop they become.
  */
-export type Alarm = 'watch' | 'start' | 'grace' | 'wait' | StopKind;
+export type Alarm = 'watch' | 'grace' | 'wait' | StopKind;
 
 export class Alarms {
   readonly #clock: Clock;

@@ -47,6 +47,8 @@ export type BareEvent = WithoutStamp<RequestEvent>;
 export interface AttemptHost {
   /** Its isolate was lost before the tool ran: it waits again, at the head of the queue. */
   onLost(): void;
+  /** Its lease has ended: it waits for nothing any more. */
+  onLeaseEnded(): void;
   /** Its lease has ended and its record is complete. Told once. */
   onEnded(): void;
 }

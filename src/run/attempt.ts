@@ -9,7 +9,6 @@ import type { PendingStop } from '../decide/precedence.ts';
 import type { Isolate } from '../isolate/isolate.ts';
 import type { ThreadExit } from '../isolate/tenure.ts';
 import type { Finding } from '../model/result.ts';
-import type { LeaseState } from '../model/stop.ts';
 import type { Failure } from '../wire/failure.ts';
 import type { IsolateMessage, SettledMessage, WireFinding } from '../wire/protocol.ts';
 import { type Alarm, Alarms } from './alarms.ts';
@@ -37,6 +36,8 @@ export class Attempt implements Startable, Stoppable, Gate {
   late: null | 'within-grace' | 'after-kill' = null;
   exit: ThreadExit | null = null;
   refusal: Refusal | null = null;
+  /** The isolate has told how the tool ended, and with it everything it had held back. */
+  hasSettled = false;
   hold: Hold | null = null;
 
   readonly #setting: AttemptSetting;
@@ -125,9 +126,10 @@ export class Attempt implements Startable, Stoppable, Gate {
     }
   }
 
-  onExit(exit: ThreadExit): void {
+  onExit(exit: ThreadExit, asked: boolean): void {
     if (this.lease.ended) return;
-    const { killed = false, hasStarted = false } = this.hold ?? {};
+    const { hasStarted = false } = this.hold ?? {};
+    const killed = asked || this.hold?.killed === true;
     if (this.lease.state === 'acquired') {
       if (!hasStarted) {
         this.#starting.lose();
@@ -135,7 +137,7 @@ export class Attempt implements Startable, Stoppable, Gate {
       }
       this.begin(this.#now());
     }
-    this.exit = exit;
+    if (!killed) this.exit = exit;
     if (!killed && this.lease.state !== 'draining') {
       const failure = failureOfExit(exit);
       if (failure !== null) this.#decide({ ok: false, failure });
@@ -145,6 +147,11 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.#quarantine([killed ? { kind: 'killed' } : { kind: 'exited', detail: `exit code ${exit.code}` }]);
   }
 
+  /** Nothing is reclassified by it. */
+  onLate(record: IsolateMessage): void {
+    if (record.t === 'settled') void this.journal.tryWrite('late', { fact: 'settled', ok: record.ok }, this.capture);
+  }
+
   onAbandoned(): void {
     if (this.lease.ended) return;
     this.lease.send({ type: 'ABANDONED' });
@@ -152,6 +159,8 @@ export class Attempt implements Startable, Stoppable, Gate {
   }
 
   onRefused(refusal: Refusal): void {
+    // `onPrepared` may cancel and then throw: the cancel came first.
+    if (this.lease.ended) return;
     this.refusal = refusal;
     void this.calls.withdrawBody();
     this.lease.send({ type: 'FAILED' });
@@ -165,8 +174,8 @@ export class Attempt implements Startable, Stoppable, Gate {
   }
 
   /** A stop came before user code ran. */
-  onStoppedBefore(before: LeaseState): void {
-    if (before === 'acquired') void this.calls.withdrawBody();
+  onStoppedBefore(): void {
+    void this.calls.withdrawBody();
     this.#leaveUnharmed();
   }
 
@@ -200,11 +209,11 @@ export class Attempt implements Startable, Stoppable, Gate {
     }
     const now = this.#now();
     const { failure } = record;
-    // The isolate's own timer may abort the tool a moment before the host's would have: the deadline came first all the same.
-    const earliest = failure?.ofStop === true && this.ledger.stops.length === 0 ? this.ledger.earliest() : undefined;
-    if (earliest !== undefined) this.#stopping.stop({ ...earliest, atMs: Math.min(earliest.atMs, now) });
+    this.#enterOwnDeadline(failure);
     const answer: Answer = failure === undefined ? { ok: true, value: record.value } : { ok: false, failure };
-    this.calls.settleBody(answer, this.ledger.stops.length > 0);
+    if (record.recalled === true) void this.calls.withdrawBody();
+    else this.calls.settleBody(answer, this.ledger.stops.length > 0);
+    this.hasSettled = true;
     this.#decide(answer);
     this.lease.send({ type: 'SETTLED' }, now);
     if (hold.killed) return;
@@ -232,9 +241,17 @@ export class Attempt implements Startable, Stoppable, Gate {
     if (this.lease.send({ type: 'CLEAN' }, now) === 'completed') this.#leaveUnharmed();
   }
 
+  /** The isolate's own timer may abort the tool a moment before the host's would: the deadline came first all the same. */
+  #enterOwnDeadline(failure: Failure | undefined): void {
+    const earliest = this.ledger.earliest();
+    if (failure?.ofStop !== true || this.ledger.stops.length > 0 || earliest === undefined) return;
+    this.#stopping.stop({ ...earliest, atMs: Math.min(earliest.atMs, this.#now()) });
+  }
+
   /** An error that nothing caught: the tool cannot go on, and what it still does until the thread ends counts as its own. */
   #fail(failure: Failure): void {
     if (this.answer !== null) return;
+    this.#enterOwnDeadline(failure);
     this.#decide({ ok: false, failure });
     this.lease.send({ type: 'SETTLED' });
     this.#stopping.condemn();
@@ -257,8 +274,7 @@ export class Attempt implements Startable, Stoppable, Gate {
   }
 
   #leaveUnharmed(): void {
-    const { isolate } = this;
-    if (isolate?.isHeldBy(this) === true) isolate.vacate();
+    if (this.isolate?.isHeldBy(this) === true) this.isolate.vacate();
     this.#end();
   }
 
@@ -266,6 +282,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.ledger.disarm();
     this.#alarms.clearAll();
     const { host, bounds } = this.#setting;
+    host.onLeaseEnded();
     const acknowledged = this.journal.untilAcknowledged();
     // What the log does not acknowledge in time is as if it had not been written: an open intent stays open.
     if (acknowledged === null) host.onEnded();
@@ -277,10 +294,6 @@ export class Attempt implements Startable, Stoppable, Gate {
       case 'watch':
         this.catchUp();
         if (this.lease.state === 'acquired') this.#starting.keepWatch();
-        break;
-      case 'start':
-        this.catchUp();
-        if (this.lease.state === 'acquired') this.#starting.giveUp();
         break;
       case 'grace':
         this.#stopping.kill();

@@ -72,7 +72,8 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
     );
   };
   if (attempt === null) {
-    reportNow(true);
+    // Nothing was written: a request that was never admitted leaves no entry.
+    reportNow(false);
     return;
   }
   const { status, cause, code } = verdict;

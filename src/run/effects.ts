@@ -27,6 +27,8 @@ export class Effects implements HostCalls {
   readonly #journal: Journal;
   readonly #gate: Gate;
   #body: 'none' | 'dispatched' | 'settled' = 'none';
+  /** The entry of the body on its way to the log. */
+  #dispatching: Promise<void> | null = null;
 
   constructor(setting: AttemptSetting, journal: Journal, gate: Gate) {
     this.#setting = setting;
@@ -37,11 +39,18 @@ export class Effects implements HostCalls {
   /** Records the body of an opaque tool as dispatched, once per attempt. A promise when the log needs time. */
   dispatchBody(): undefined | Promise<void> {
     if (this.#setting.tool.effects !== 'opaque' || this.#body !== 'none') return undefined;
+    // A lease that lost its isolate meanwhile comes back here: the body is recorded once, whichever isolate gets it.
+    if (this.#dispatching !== null) return this.#dispatching;
     const written = this.#journal.write('dispatched', BODY, this.#dispatched(this.#key(BODY, null), 'hold'));
-    if (written === undefined) this.#body = 'dispatched';
-    return written?.then(() => {
+    if (written === undefined) {
       this.#body = 'dispatched';
+      return undefined;
+    }
+    this.#dispatching = written.then(() => {
+      this.#body = 'dispatched';
+      this.#dispatching = null;
     });
+    return this.#dispatching;
   }
 
   /** The tool answered. A throw after a stop leaves the body open: it proves nothing. */
@@ -56,7 +65,14 @@ export class Effects implements HostCalls {
     return this.#closeBody('not-applied');
   }
 
-  async dispatch(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
+  dispatch(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
+    const granted = this.#grant(seq, intent);
+    // The attempt's end waits for the whole of it: also for the entry that takes an effect back which was not let go.
+    this.#journal.track(granted);
+    return granted;
+  }
+
+  async #grant(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
     const { name } = intent;
     const { tool } = this.#setting;
     if (tool.effects === 'none') throw refused(name, `the tool ${tool.name} declares effects: 'none'`);
@@ -75,16 +91,23 @@ export class Effects implements HostCalls {
   }
 
   async settle(seq: number, name: string, state: Exclude<IntentState, 'dispatched'> | 'open'): Promise<void> {
-    if (state === 'open') return;
-    const kind = this.#gate.isOpen(seq) ? 'settled' : 'late';
-    await this.#journal.write(kind, name, { state });
+    this.#refuseForeign(seq);
+    if (state !== 'open') await this.#journal.write('settled', name, { state });
   }
 
-  putBlob(_seq: number, bytes: Uint8Array): Promise<string> {
+  async putBlob(seq: number, bytes: Uint8Array): Promise<string> {
+    this.#refuseForeign(seq);
     return this.#setting.blobs.put(this.#setting.names.tenant, bytes);
   }
-  getBlob(_seq: number, digest: string): Promise<Uint8Array> {
+  async getBlob(seq: number, digest: string): Promise<Uint8Array> {
+    this.#refuseForeign(seq);
     return this.#setting.blobs.get(this.#setting.names.tenant, digest);
+  }
+
+  /** What an earlier tool of the isolate left behind has no say in this lease, and no sight of its tenant. */
+  #refuseForeign(seq: number): void {
+    if (!this.#gate.isOpen(seq))
+      throw new LeaseholdError('SCOPE_CLOSED', 'The lease that this call belongs to is over.');
   }
 
   #closeBody(state: Exclude<IntentState, 'dispatched'>): undefined | Promise<void> {

@@ -13,7 +13,8 @@ export class Hold {
   readonly seq: number;
   /** The kill has been issued. */
   killed = false;
-  #posted = false;
+  /** The run was posted: what it moves is gone from here. */
+  posted = false;
 
   constructor(isolate: Isolate, occupant: Occupant, grantedAt: number) {
     this.isolate = isolate;
@@ -25,16 +26,16 @@ export class Hold {
   post(run: Omit<RunMessage, 't' | 'seq'>, transfer: readonly ArrayBuffer[]): void {
     const { module, exportName, effects, input, ctx } = run;
     this.isolate.run({ t: 'run', seq: this.seq, module, exportName, effects, input, ctx }, transfer);
-    this.#posted = true;
+    this.posted = true;
   }
 
   get hasStarted(): boolean {
-    return this.#posted && this.isolate.hasStarted();
+    return this.posted && this.isolate.hasStarted();
   }
 
   /** Takes the run back from an isolate that has not begun it. False when the isolate was faster. */
   recall(kind: string): boolean {
-    if (!this.#posted) return true;
+    if (!this.posted) return true;
     // Here the flag is set before the look; there the start is marked before the flag is read: one of both sees the other.
     this.isolate.tellStop(kind, null);
     return !this.isolate.hasStarted();

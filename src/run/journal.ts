@@ -48,11 +48,12 @@ export class Journal {
     const { tenant, run, branch, requestId, attempt } = this.#names;
     const atWall = this.#clock.wall();
     const written = this.#log.append({ tenant, run, branch, requestId, attempt, intent, kind, atWall, body });
-    if (!(written instanceof Promise)) {
+    // Any thenable, of any realm: what is not acknowledged yet must not pass for recorded.
+    if (!isThenable(written)) {
       this.#note(written);
       return undefined;
     }
-    const noted = written.then((event) => this.#note(event));
+    const noted = Promise.resolve(written).then((event) => this.#note(event));
     this.track(noted);
     return noted;
   }
@@ -94,4 +95,8 @@ export class Journal {
     if (this.#entries.length === 0 || event.kind === 'dispatched' || event.kind === 'settled')
       this.#entries.push(event);
   }
+}
+
+function isThenable(x: object): x is PromiseLike<LogEvent> {
+  return 'then' in x && typeof x.then === 'function';
 }

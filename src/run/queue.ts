@@ -17,7 +17,7 @@ export interface Waiting {
 }
 
 export class Queue {
-  readonly #capacity: number;
+  readonly #hasRoomFor: (depth: number) => boolean;
   readonly #acquire: (waiting: Waiting) => Isolate | null;
   readonly #line = new Set<Waiting>();
   /** Those that were granted an isolate and lost it, before all others. */
@@ -26,8 +26,8 @@ export class Queue {
   #dispatching = false;
   #hopeful: (() => void)[] = [];
 
-  constructor(capacity: number, acquire: (waiting: Waiting) => Isolate | null) {
-    this.#capacity = capacity;
+  constructor(hasRoomFor: (depth: number) => boolean, acquire: (waiting: Waiting) => Isolate | null) {
+    this.#hasRoomFor = hasRoomFor;
     this.#acquire = acquire;
   }
 
@@ -54,8 +54,11 @@ export class Queue {
   enter(waiting: Waiting): void {
     this.#arriving -= 1;
     const isolate = this.#dispatching || this.#first() !== undefined ? null : this.#acquire(waiting);
-    if (isolate !== null) waiting.grant(isolate);
-    else this.#line.add(waiting);
+    if (isolate === null) this.#line.add(waiting);
+    else {
+      waiting.grant(isolate);
+      this.#notice();
+    }
   }
   /** Back to the head of the line. */
   enterAgain(waiting: Waiting): void {
@@ -100,7 +103,7 @@ export class Queue {
     return this.#returned.values().next().value ?? this.#line.values().next().value;
   }
   #hasRoom(): boolean {
-    return this.depth < Math.max(1, this.#capacity);
+    return this.#hasRoomFor(this.depth);
   }
   #notice(): void {
     if (this.#hopeful.length > 0 && this.#hasRoom()) this.release();

@@ -91,8 +91,8 @@ function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {
 }
 
 /** An abandoned thread may still write, and one that ended may have held output back: what was read is a lower bound. */
-function outputOf({ capture, findings, answer, isolate }: LiveAttempt): Output {
-  const lost = answer === null && isolate?.holdsOutput === true;
+function outputOf({ capture, findings, hasSettled, isolate }: LiveAttempt): Output {
+  const lost = !hasSettled && isolate?.holdsOutput === true;
   return capture.output(!lost && !findings.some(({ kind }) => kind === 'abandoned'));
 }
 

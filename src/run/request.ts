@@ -124,7 +124,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   }
 
   grant(isolate: Isolate): void {
-    this.#attempt?.grant(isolate);
+    if (this.#attempt?.lease.ended === false) this.#attempt.grant(isolate);
   }
 
   onLost(): void {
@@ -132,8 +132,11 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     this.#attempt?.awaitGrant();
   }
 
-  onEnded(): void {
+  onLeaseEnded(): void {
     this.#host.queue.leave(this);
+  }
+
+  onEnded(): void {
     const { answer = null, refusal = null } = this.#attempt ?? {};
     if (refusal !== null) this.#finish({ refusal });
     else if (answer === null) this.#finish({});

@@ -9,7 +9,7 @@ import type { PendingStop } from '../decide/precedence.ts';
 import type { Isolate, Occupant } from '../isolate/isolate.ts';
 import { childSpan } from '../scope/trace.ts';
 import type { Alarms } from './alarms.ts';
-import type { AttemptSetting, Refusal } from './attempt-setting.ts';
+import type { AttemptSetting, IncomingStop, Refusal } from './attempt-setting.ts';
 import type { Effects } from './effects.ts';
 import { Hold } from './hold.ts';
 import type { Journal } from './journal.ts';
@@ -27,6 +27,7 @@ export interface Startable extends Occupant {
   readonly calls: Effects;
   hold: Hold | null;
   enterDue(): void;
+  stop(incoming: IncomingStop): boolean;
   /** The tool is not to run on the isolate it holds, which is unharmed. */
   onRefused(refusal: Refusal): void;
   /** No isolate is left to try. */
@@ -83,32 +84,39 @@ export class Starting {
   begin(at: number): void {
     const startedAt = Math.max(at, this.#attempt.hold?.grantedAt ?? at);
     this.#attempt.lease.send({ type: 'STARTED' }, startedAt);
-    this.#unwatch();
+    this.#alarms.clear('watch');
     this.expect({ kind: 'run-timeout', atMs: startedAt + this.#setting.bounds.runTimeoutMs });
   }
 
-  /** It has not begun when the host first looked: from now on it has until `startMs` after the grant. */
+  /** It has not begun: looks again after as long as it has taken so far, and gives it up `startMs` after the grant. */
   keepWatch(): void {
-    this.#alarms.set('start', (this.#attempt.hold?.grantedAt ?? 0) + this.#setting.bounds.startMs);
+    const { hold } = this.#attempt;
+    if (hold === null) return;
+    const now = this.#now();
+    const end = hold.grantedAt + this.#setting.bounds.startMs;
+    if (now < end) this.#alarms.set('watch', Math.min(end, now + Math.max(WATCH_MS, now - hold.grantedAt)));
+    else this.#giveUp(hold);
   }
 
-  /** It has not begun in time. */
-  giveUp(): void {
-    const { hold } = this.#attempt;
-    if (hold?.recall('lease-unavailable') !== true) {
-      this.begin(this.#now());
+  #giveUp(hold: Hold): void {
+    if (hold.recall('lease-unavailable')) {
+      hold.isolate.condemn();
+      this.lose();
       return;
     }
-    hold.isolate.condemn();
-    this.lose();
+    // It was faster, and has been told to stop all the same.
+    this.begin(this.#now());
+    this.#attempt.stop({ kind: 'lease-unavailable', atMs: this.#now() });
   }
 
   /** The isolate died or was given up: nothing has run, so the lease may wait for another one. */
   lose(): void {
     const { hold, lease } = this.#attempt;
-    this.#unwatch();
+    this.#alarms.clear('watch');
     hold?.isolate.disown();
-    if (lease.send({ type: 'LOST' }) === 'queued') this.#setting.host.onLost();
+    // What was moved to the lost isolate is gone: another one would run on an empty input.
+    const spent = hold?.posted === true && this.#setting.transfer.length > 0;
+    if (lease.send(spent ? { type: 'FAILED' } : { type: 'LOST' }) === 'queued') this.#setting.host.onLost();
     else this.#attempt.onUnavailable();
   }
 
@@ -128,8 +136,8 @@ export class Starting {
     };
     const posted = dispatched.then(() => {
       // After a stop, what was recorded as dispatched has not been let go: the record is to say so before the attempt ends.
-      if (!isHeld()) return attempt.calls.withdrawBody();
-      this.#post(hold);
+      if (attempt.lease.ended) return attempt.calls.withdrawBody();
+      if (isHeld()) this.#post(hold);
     }, refuse);
     attempt.journal.track(posted);
     const { sweepMs } = this.#setting.bounds;
@@ -159,10 +167,6 @@ export class Starting {
     }
   }
 
-  #unwatch(): void {
-    this.#alarms.clear('watch');
-    this.#alarms.clear('start');
-  }
   #now(): number {
     return this.#setting.clock.now();
   }

@@ -6,7 +6,6 @@
  * Deliberately absent: what follows a kill (the attempt hears of the exit), and the status.
  */
 import type { PendingStop } from '../decide/precedence.ts';
-import type { LeaseState } from '../model/stop.ts';
 import type { Alarms } from './alarms.ts';
 import type { AttemptSetting, IncomingStop } from './attempt-setting.ts';
 import type { Hold } from './hold.ts';
@@ -22,8 +21,8 @@ export interface Stoppable {
   catchUp(): void;
   /** The isolate was found to have begun. */
   begin(at: number): void;
-  /** The stop ended the lease before user code ran; it had been in `before`. */
-  onStoppedBefore(before: LeaseState): void;
+  /** The stop ended the lease before user code ran. */
+  onStoppedBefore(): void;
 }
 
 export class Stopping {
@@ -48,8 +47,8 @@ export class Stopping {
     const { lease, ledger } = this.#attempt;
     const accepted = lease.state !== 'draining';
     this.#hurryBy = Math.min(this.#hurryBy, incoming.hurryBy ?? Number.POSITIVE_INFINITY);
-    // A supervisor closes once, however often it insists.
-    const known = incoming.kind === 'shutdown' && ledger.has('shutdown');
+    // A supervisor closes once, however often it insists, and a deadline passes once, whoever tells of it.
+    const known = incoming.kind !== 'cancel' && ledger.has(incoming.kind);
     for (const pending of known ? [] : ledger.dueWith(incoming, this.#now())) {
       if (!lease.ended) this.#enter(pending);
     }
@@ -58,6 +57,8 @@ export class Stopping {
     else if (lease.state === 'terminating') {
       if (incoming.force === true || incoming.kind === 'health-failure') this.kill();
       else this.#alarms.set('grace', this.#graceEnd());
+    } else if (lease.state === 'draining' && this.#hurryBy < Number.POSITIVE_INFINITY) {
+      this.#alarms.set('grace', Math.max(this.#now(), this.#hurryBy - this.#setting.bounds.killMs));
     }
     return accepted;
   }
@@ -74,7 +75,8 @@ export class Stopping {
   /** The grace is over. */
   kill(): void {
     this.#attempt.catchUp();
-    if (this.#attempt.lease.state === 'terminating' && this.#attempt.hold?.killed === false) this.condemn();
+    const { state } = this.#attempt.lease;
+    if ((state === 'terminating' || state === 'draining') && this.#attempt.hold?.killed === false) this.condemn();
   }
 
   /** Issues the kill whatever the tool has answered. */
@@ -90,8 +92,7 @@ export class Stopping {
     this.note(pending);
     if (lease.state === 'acquired' && hold?.recall(kind) === false) this.#attempt.begin(this.#now());
     else if (lease.state === 'running') hold?.isolate.tellStop(kind, reason);
-    const before = lease.state;
-    if (lease.send({ type: 'STOP', kind }) === 'completed') this.#attempt.onStoppedBefore(before);
+    if (lease.send({ type: 'STOP', kind }) === 'completed') this.#attempt.onStoppedBefore();
   }
 
   #graceEnd(): number {

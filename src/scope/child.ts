@@ -18,6 +18,8 @@ export interface ScopeStop extends PendingStop {
 
 export interface ScopeChild {
   readonly name: string;
+  /** The longest a stop may take to end it. Milliseconds. */
+  readonly boundMs: number;
   stop(stop: ScopeStop): void;
   /** The same for what holds no isolate; the rest goes on. */
   stopIfWaiting(stop: ScopeStop): void;
@@ -50,6 +52,7 @@ export type ShutdownReport = Readonly<Record<ChildFate, readonly ChildEnd[]>>;
 export interface Home<Scope> {
   readonly id: string;
   readonly stopped: ScopeStop | null;
+  readonly boundMs: number;
   /** A scope inside this one that lives as long as the child it is made for, and is told of by it. */
   inner(deadlineMs: number | null): Scope;
   cancel(reason: string): unknown;

@@ -49,6 +49,11 @@ export class Children {
     if (ends.length > MAX_ENDS) ends.shift();
   }
 
+  /** The longest a stop may take to end all of them. Milliseconds. */
+  get boundMs(): number {
+    return [...this.#alive].reduce((longest, child) => Math.max(longest, child.boundMs), 0);
+  }
+
   leftovers(): readonly string[] {
     return [...this.#alive].flatMap((child) => child.leftovers());
   }

@@ -195,13 +195,19 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     if (!this.#embedded) this.#parent?.remember(fate, name, error);
   }
 
+  get boundMs(): number {
+    return this.#children.boundMs;
+  }
+
   leftovers(): readonly string[] {
     return this.#children.leftovers();
   }
 
   async #end(): Promise<ShutdownReport> {
     const { clock, boundMs } = this.#host;
-    if (this.#children.size > 0) await settlesWithin(clock, boundMs, this.#children.untilEmpty());
+    // What runs under a longer grace than the supervisor's is waited for as long as it may take.
+    const longestMs = Math.max(boundMs, this.boundMs);
+    if (this.#children.size > 0) await settlesWithin(clock, longestMs, this.#children.untilEmpty());
     this.#unfollow();
     this.#disarm();
     if (this.#parent !== null) this.#parent.#children.unlisten(this);

@@ -81,6 +81,10 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
     this.#inner.stopIfWaiting(stop);
   }
 
+  get boundMs(): number {
+    return this.#inner.boundMs;
+  }
+
   leftovers(): readonly string[] {
     return [this.name];
   }

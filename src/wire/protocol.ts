@@ -100,6 +100,8 @@ export interface SettledMessage {
   /** The module exports `reset`, `healthCheck`, or both: the host is to call them by `IsolateHooks`. */
   readonly reset: boolean;
   readonly healthCheck: boolean;
+  /** The run had been taken back before it began: no user code ran. */
+  readonly recalled?: true;
   /** Milliseconds the run took, by the isolate's clock. */
   readonly ranMs: number;
 }

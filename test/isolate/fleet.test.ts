@@ -14,6 +14,7 @@ const OCCUPANT: Occupant = {
   onRecord: () => undefined,
   onExit: () => undefined,
   onAbandoned: () => undefined,
+  onLate: () => undefined,
 };
 const ACME = { tenant: 'acme', tool: 'render' };
 

@@ -30,6 +30,7 @@ export function isolateRig(far: Far = {}) {
     onRecord: ({ t }) => heard.push(t),
     onExit: ({ code }) => heard.push(`exit ${code}`),
     onAbandoned: () => heard.push('abandoned'),
+    onLate: ({ t }) => heard.push(`late ${t}`),
   };
   const keeper = {
     onIsolateChange: ({ state }: Isolate) => heard.push(`keeper: ${state}`),
@@ -37,7 +38,7 @@ export function isolateRig(far: Far = {}) {
     onProtocolViolation: () => heard.push('keeper: violation'),
   };
   const actors = new ActorTree('supervisor-1', () => violations.push(null), null);
-  const isolate = new Isolate({ clock, killMs: 100, actors, keeper }, tenure);
+  const isolate = new Isolate({ clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
   /** Leases it and starts a run on it. */
   const run = async (message: Partial<RunMessage> = {}) => {
     const seq = isolate.occupy(occupant);

@@ -32,19 +32,19 @@ describe('Alarms', () => {
 
   it('ring at the later instant once moved there', async () => {
     const { clock, rung, alarms } = opened();
-    alarms.set('start', 1_010);
-    alarms.set('start', 1_050);
+    alarms.set('run-timeout', 1_010);
+    alarms.set('run-timeout', 1_050);
     await clock.advance(100);
-    expect(rung).toEqual([['start', 1_050]]);
+    expect(rung).toEqual([['run-timeout', 1_050]]);
   });
 
   it('ring what is overdue as soon as the loop is free', () => {
     const { clock, rung, alarms } = opened();
-    alarms.set('start', 1_010);
+    alarms.set('run-timeout', 1_010);
     alarms.set('grace', 1_020);
     clock.jump(500);
     clock.fireDue();
-    expect(rung.map(([name]) => name)).toEqual(['start', 'grace']);
+    expect(rung.map(([name]) => name)).toEqual(['run-timeout', 'grace']);
   });
 
   it('ring at once for an instant that has passed', async () => {
@@ -69,7 +69,7 @@ describe('Alarms', () => {
     const { clock, rung, alarms } = opened((_, self) => self.clearAll());
     alarms.set('grace', 1_010);
     alarms.set('watch', 1_010);
-    alarms.set('start', 1_200);
+    alarms.set('run-timeout', 1_200);
     clock.jump(50);
     clock.fireDue();
     expect(rung).toHaveLength(1);
@@ -86,7 +86,7 @@ describe('Alarms', () => {
   });
 
   it('for any word of sets and clears, ring what is left once and never early', async () => {
-    const name = fc.constantFrom<Alarm>('watch', 'start', 'grace', 'cancel', 'run-timeout');
+    const name = fc.constantFrom<Alarm>('watch', 'run-timeout', 'grace', 'cancel', 'run-timeout');
     const step = fc.oneof(
       fc.record({ do: fc.constant('set' as const), name, ms: fc.integer({ min: 0, max: 50 }) }),
       fc.record({ do: fc.constant('clear' as const), name, ms: fc.constant(0) }),

@@ -26,7 +26,7 @@ export function attemptParts(over: Partial<AttemptSetting> = {}, effects: Effect
   const events: BareEvent[] = [];
   const source = { eventLog, blobs, signal: new AbortController().signal };
   const setting: AttemptSetting = {
-    host: { onLost: () => undefined, onEnded: () => undefined },
+    host: { onLost: () => undefined, onLeaseEnded: () => undefined, onEnded: () => undefined },
     actors: new ActorTree('supervisor-1', () => undefined, null),
     clock,
     eventLog,

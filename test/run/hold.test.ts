@@ -27,6 +27,7 @@ async function held(far: Far = {}) {
     onRecord: ({ t }) => heard.push(t),
     onExit: () => heard.push('exit'),
     onAbandoned: () => heard.push('abandoned'),
+    onLate: () => undefined,
   };
   const keeper = {
     onIsolateChange: () => undefined,
@@ -34,7 +35,7 @@ async function held(far: Far = {}) {
     onProtocolViolation: () => undefined,
   };
   const actors = new ActorTree('supervisor-1', () => undefined, null);
-  const isolate = new Isolate({ clock, killMs: 100, actors, keeper }, tenure);
+  const isolate = new Isolate({ clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
   await settle();
   return { clock, tenure, heard, isolate, hold: new Hold(isolate, occupant, clock.now()) };
 }

@@ -10,12 +10,15 @@ function opened(capacity = 10) {
   const gate = { open: 0 };
   const granted: string[] = [];
   const asked: string[] = [];
-  const queue = new Queue(capacity, ({ tool }) => {
-    asked.push(tool);
-    if (gate.open === 0) return null;
-    gate.open -= 1;
-    return ISOLATE;
-  });
+  const queue = new Queue(
+    (depth) => depth < Math.max(capacity, gate.open),
+    ({ tool }) => {
+      asked.push(tool);
+      if (gate.open === 0) return null;
+      gate.open -= 1;
+      return ISOLATE;
+    },
+  );
   const waiting = (tool: string, onGrant: () => void = () => undefined, since = 0): Waiting => ({
     tool,
     tenant: 'acme',

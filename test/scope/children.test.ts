@@ -84,7 +84,13 @@ describe('Children', () => {
     const children = new Children(true);
     const other = parkedChild('other');
     const leave = () => void children.remove(child, 'aborted');
-    const child: ScopeChild = { name: 'quick', stop: leave, stopIfWaiting: leave, leftovers: () => ['quick'] };
+    const child: ScopeChild = {
+      name: 'quick',
+      boundMs: 0,
+      stop: leave,
+      stopIfWaiting: leave,
+      leftovers: () => ['quick'],
+    };
     children.add(child);
     children.add(other.child);
     children.stop(STOP);

@@ -30,7 +30,7 @@ export function scopeRig() {
 export function parkedChild(name = 'parked') {
   const stops: ScopeStop[] = [];
   const hear = (stop: ScopeStop) => void stops.push(stop);
-  const child: ScopeChild = { name, stop: hear, stopIfWaiting: hear, leftovers: () => [name] };
+  const child: ScopeChild = { name, boundMs: 0, stop: hear, stopIfWaiting: hear, leftovers: () => [name] };
   return { child, stops };
 }
 

@@ -75,8 +75,8 @@ export class FakeTenure implements Tenure {
     this.#schedule(() => this.#hear());
   }
 
-  receive(): unknown {
-    return this.#outbox.shift();
+  receive(): { readonly message: unknown } | undefined {
+    return this.#outbox.length === 0 ? undefined : { message: this.#outbox.shift() };
   }
 
   terminate(): void {
@@ -142,7 +142,7 @@ export class FakeTenure implements Tenure {
   deliver(): void {
     while (this.#inbox.length > 0) this.#hear();
     if (this.#listener === null) return;
-    for (let record = this.receive(); record !== undefined; record = this.receive()) this.#listener.onRecord(record);
+    for (let next = this.receive(); next !== undefined; next = this.receive()) this.#listener.onRecord(next.message);
     if (this.#end !== null && this.exit === null) {
       this.exit = this.#end;
       this.#listener.onExit(this.exit);
