@@ -168,7 +168,7 @@ describe('admission', () => {
       status: 'rejected',
       error: { code: 'ERR_LEASEHOLD_DEGRADED' },
     });
-    await clock.advance(5_000);
+    await clock.advance(61_000);
     expect(supervisor.statistics().state).toBe('open');
     expect((await supervisor.runTool(fakeTool(), 'value')).status).toBe('succeeded');
     await supervisor.close();

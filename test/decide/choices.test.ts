@@ -17,7 +17,7 @@ describe('judge', () => {
 
   it('only tells of symbols, stack formatting, env and heap', () => {
     const told = FINDING_KINDS.filter((kind) => !CONDEMN_DEFAULTS[kind]);
-    expect(told).toEqual(['global-symbol-added', 'prepare-stack-trace-changed', 'env-changed', 'heap-high']);
+    expect(told).toEqual(['global-symbol-added', 'prepare-stack-trace-changed', 'env-changed']);
   });
 
   it('follows the policy both ways', () => {

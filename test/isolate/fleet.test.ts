@@ -181,14 +181,15 @@ describe('the restart limit', () => {
     expect(told.filter((word) => word !== 'isolate.replaced')).toEqual(['isolates die before they serve']);
   });
 
-  it('heals once an isolate boots', async () => {
+  it('heals once the failures have aged, not by a boot alone', async () => {
     const boot = (ordinal: number) => (ordinal < 3 ? 'fails' : 'ready') as 'fails' | 'ready';
     const options = { isolates: 1, standby: 0, restart: { maxReplacements: 1, withinMs: 60_000 } };
     const { clock, told, fleet } = await opened(options, { boot });
     expect(told.at(-1)).toBe('isolates die before they serve');
     await clock.advance(1_000);
+    expect([fleet.isFull, told.includes('healed')]).toEqual([true, false]);
+    await clock.advance(60_000);
     expect(told.at(-1)).toBe('healed');
-    expect(fleet.isFull).toBe(true);
   });
 
   it('does not count what tools break', async () => {
@@ -241,7 +242,7 @@ describe('the close of a fleet', () => {
 
   it('stops the wait before the next boot', async () => {
     const { fleet, clock, tenures } = await opened({ isolates: 1, standby: 0 }, { boot: () => 'fails' });
-    expect(clock.pending).toBe(1);
+    expect(clock.pending).toBeGreaterThan(0);
     await fleet.close(50);
     const boots = tenures.all.length;
     await clock.advance(60_000);

@@ -139,18 +139,15 @@ describe('settle', () => {
     expect(states()).toEqual(['charge dispatched']);
   });
 
-  it('keeps an end that comes after the attempt as late, and the intent open', async () => {
+  it('refuses an end that comes after the attempt, and the intent stays open', async () => {
     const { effects, gate, journal, setting, states } = opened();
     await effects.dispatch(1, CHARGE);
     gate.open = false;
     void journal.write('closed', '', {});
-    await effects.settle(1, 'charge', 'applied');
+    await expect(effects.settle(1, 'charge', 'applied')).rejects.toThrow('is over');
+    await expect(effects.getBlob(1, 'sha256:0')).rejects.toThrow('is over');
     expect(states()).toEqual(['charge dispatched']);
-    expect((await entriesOf(setting)).at(-1)).toMatchObject({
-      kind: 'late',
-      intent: 'charge',
-      body: { state: 'applied' },
-    });
+    expect((await entriesOf(setting)).at(-1)).toMatchObject({ kind: 'closed' });
   });
 
   it('rejects when the log refuses, and the intent stays open', async () => {

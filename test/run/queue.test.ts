@@ -142,16 +142,15 @@ describe('untilCapacity', () => {
     expect(told).toBe(2);
   });
 
-  it('takes a capacity of 0 for one: there is room when nobody waits', async () => {
-    const { queue, waiting, enter } = opened(0);
-    await queue.untilCapacity();
-    const first = waiting('a');
-    enter(first);
+  it('with a capacity of 0, resolves when an isolate is free', async () => {
+    const { queue, gate } = opened(0);
     let told = false;
     void queue.untilCapacity().then(() => (told = true));
+    queue.dispatch();
     await turns();
     expect(told).toBe(false);
-    queue.leave(first);
+    gate.open = 1;
+    queue.dispatch();
     await turns();
     expect(told).toBe(true);
   });

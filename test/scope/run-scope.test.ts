@@ -210,7 +210,7 @@ describe('shutdown', () => {
     scope.fork({ signal }).spawn('child', untilStopped);
     expect(listening.size).toBe(2);
     await shutDown(scope, clock);
-    expect(listening.size).toBe(1);
+    expect(listening.size).toBe(0);
     controller.abort(new Error('too late'));
     expect(scope.stopped?.reason).toBe('the scope was shut down');
   });
