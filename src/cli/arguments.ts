@@ -52,8 +52,9 @@ export function parseCommandLine(argv: readonly string[]): Order {
     const [verb, module, ...rest] = positionals;
     if (verb === undefined) return usage('a command is missing');
     if (verb !== 'run') return usage(`'${verb}' is not a command`);
-    if (module === undefined) return usage('MODULE is missing');
+    if (module === undefined || module === '') return usage('MODULE is missing');
     if (rest.length > 0) return usage(`unexpected argument '${rest[0]}'`);
+    if (values.export === '') return usage('--export takes the name of an export');
     const effects = values.effects ?? 'opaque';
     if (effects !== 'none' && effects !== 'opaque') return usage(`--effects is none or opaque, not '${effects}'`);
     return Object.freeze({

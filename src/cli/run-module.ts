@@ -25,6 +25,13 @@ const CLOSE_MS = 1_000;
 export async function runModule(order: RunOrder): Promise<{ exitCode: number; abandoned: number }> {
   const report = new Report(process.stderr);
   let input: unknown;
+  let tool: Tool;
+  try {
+    tool = toolOf(order);
+  } catch (error) {
+    report.line(`leasehold: MODULE: ${error instanceof Error ? error.message : String(error)}`);
+    return { exitCode: EXIT_USAGE, abandoned: 0 };
+  }
   try {
     input = await readInput(order.input);
   } catch (error) {
@@ -35,7 +42,7 @@ export async function runModule(order: RunOrder): Promise<{ exitCode: number; ab
   const scope = supervisor.openScope({ tenant: 'cli' });
   const forgetSignals = followSignals(supervisor, scope, report);
   try {
-    const result = await scope.runTool(toolOf(order), input, {
+    const result = await scope.runTool(tool, input, {
       ...(order.runTimeoutMs === null ? {} : { runTimeoutMs: order.runTimeoutMs }),
       ...(order.operationTimeoutMs === null ? {} : { operationTimeoutMs: order.operationTimeoutMs }),
       ...(order.graceMs === null ? {} : { graceMs: order.graceMs }),

@@ -23,7 +23,6 @@ export const CONDEMN_DEFAULTS: Readonly<Record<FindingKind, boolean>> = Object.f
   'health-failed': true,
   'nonce-violation': true,
   'env-changed': false,
-  'heap-high': false,
   killed: true,
   abandoned: true,
   exited: true,

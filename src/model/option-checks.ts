@@ -106,9 +106,11 @@ export function functionOr<T>(name: string, value: T | undefined): T | null {
 /** An `AbortSignal`, of any realm; null when undefined. */
 export function signalOr(name: string, value: unknown): AbortSignal | null {
   if (value === undefined) return null;
-  const fits = typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
-  if (!fits) throw invalidOption(name, value, 'an AbortSignal');
-  return value as AbortSignal;
+  if (typeof value === 'object' && value !== null && 'aborted' in value) {
+    const { addEventListener, removeEventListener } = value as Partial<AbortSignal>;
+    if (typeof addEventListener === 'function' && typeof removeEventListener === 'function') return value as AbortSignal;
+  }
+  throw invalidOption(name, value, 'an AbortSignal');
 }
 
 /** A frozen copy of an array whose every element is accepted; empty when undefined. */

@@ -26,7 +26,7 @@ import type { BlobStore, EventLog } from './stores.ts';
 import { type Clock, systemClock } from './time.ts';
 
 export type { SupervisorOptions } from './option-shapes.ts';
-export { parseRunOptions, parseScopeOptions, type RunConfig } from './request-options.ts';
+export { forkOptions, parseRunOptions, parseScopeOptions, type RunConfig } from './request-options.ts';
 
 const MIB = 1024 * 1024;
 

@@ -44,6 +44,7 @@ const RUN: ReadonlySet<string> = new Set([
 ]);
 const RUN_LATER: ReadonlySet<string> = new Set(['retry', 'repair', 'group']);
 const SCOPE: ReadonlySet<string> = new Set(['tenant', 'run', 'branch', 'deadlineMs', 'signal', 'trace', 'observers']);
+const FORK: ReadonlySet<string> = new Set([...SCOPE].filter((name) => name !== 'tenant' && name !== 'run'));
 const NO_LATER: ReadonlySet<string> = new Set();
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -129,6 +130,13 @@ export function parseScopeOptions(options?: ScopeOptions): ScopeConfig {
     trace: traceOf(given.trace),
     observers: observersOf(given.observers),
   });
+}
+
+/** The options of `fork` as they were given; throws as `parseRunOptions` does, also for `tenant` and `run`. */
+export function forkOptions(options?: Omit<ScopeOptions, 'tenant' | 'run'>): Omit<ScopeOptions, 'tenant' | 'run'> {
+  const given = optionsObject<Omit<ScopeOptions, 'tenant' | 'run'>>('options', options);
+  refuseUnknown(given, FORK, NO_LATER, 'fork');
+  return given;
 }
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

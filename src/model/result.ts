@@ -39,7 +39,6 @@ export const FINDING_KINDS = [
   'health-failed',
   'nonce-violation',
   'env-changed',
-  'heap-high',
   'killed',
   'abandoned',
   'exited',

@@ -9,7 +9,7 @@ import { ScopeClosedError } from '../model/errors.ts';
 import type { Observer } from '../model/event.ts';
 import { mintId } from '../model/ids.ts';
 import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
-import { parseScopeOptions } from '../model/options.ts';
+import { forkOptions, parseScopeOptions } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
 import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
@@ -111,11 +111,16 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return new Spawned<T, RunScope>(this, this.#host.clock, this.#host.boundMs, name, body, options);
   }
 
-  /** A child scope under the same run. It may only tighten the deadline. @throws ScopeClosedError after `shutdown`. */
-  fork(options: Omit<ScopeOptions, 'tenant' | 'run'> = {}): RunScope {
+  /**
+   * A child scope under the same run. It may only tighten the deadline.
+   * @throws ScopeClosedError after `shutdown`, LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`
+   */
+  fork(options?: Omit<ScopeOptions, 'tenant' | 'run'>): RunScope {
     this.#refuseWhenClosed('it cannot be forked');
     const { tenant, run, branch, trace } = this.ctx;
-    return new RunScope(this.#host, this, { branch, trace, ...options, tenant, run });
+    const given = forkOptions(options);
+    const inherited = { tenant, run, branch: given.branch ?? branch, trace: given.trace ?? trace };
+    return new RunScope(this.#host, this, { ...given, ...inherited });
   }
 
   /** @internal */
