@@ -9,7 +9,6 @@ import type { IsolateEvent, IsolateState } from '../../machines/index.ts';
 import { mintId } from '../model/ids.ts';
 import type { FindingKind } from '../model/result.ts';
 import type { Clock, Timer } from '../model/time.ts';
-import { type Channel, openChannel } from '../wire/channel.ts';
 import {
   type HostCalls,
   type IsolateHooks,
@@ -20,6 +19,7 @@ import {
 } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
 import type { ActorTree, IsolateActor } from './actor-tree.ts';
+import { LeaseChannels } from './channels.ts';
 import { ChildProcesses } from './child-processes.ts';
 import type { Tenure, ThreadExit } from './tenure.ts';
 
@@ -54,11 +54,6 @@ export interface IsolateSetting {
   readonly condemns: (kind: FindingKind) => boolean;
 }
 
-interface Channels {
-  readonly call: Channel;
-  readonly hook: Channel<IsolateHooks>;
-}
-
 export class Isolate {
   readonly id = mintId('isolate');
   readonly kind = 'thread' as const;
@@ -79,7 +74,7 @@ export class Isolate {
   #former: Occupant | null = null;
   #seq = 0;
   #found: WireFinding[] = [];
-  #channels: Channels | null = null;
+  #channels: LeaseChannels | null = null;
   #killTimer: Timer | null = null;
   #killDueAt = Number.POSITIVE_INFINITY;
 
@@ -110,9 +105,6 @@ export class Isolate {
   get state(): IsolateState {
     return this.#actor.getSnapshot().value;
   }
-  get exit(): ThreadExit | null {
-    return this.#tenure.exit;
-  }
   /** What was seen of it that no lease has been told yet. */
   get found(): readonly WireFinding[] {
     return this.#found;
@@ -120,9 +112,7 @@ export class Isolate {
 
   /** Keeps what a full look measured. Bytes; null when none was due. */
   noteHeap(bytes: number | null): void {
-    if (bytes === null) return;
-    this.heapHistory.push(bytes);
-    if (this.heapHistory.length > 3) this.heapHistory.shift();
+    if (bytes !== null && this.heapHistory.push(bytes) > 3) this.heapHistory.shift();
   }
 
   /** Binds it to an occupant. Nothing has run. */
@@ -130,6 +120,7 @@ export class Isolate {
     this.#become('LEASED');
     this.#occupant = occupant;
     this.#former = null;
+    this.#channels = new LeaseChannels((message) => this.#tenure.post(message), occupant.calls);
     this.#seq += 1;
     this.#tenure.ref();
     return this.#seq;
@@ -142,6 +133,7 @@ export class Isolate {
   /** @throws DataCloneError when the input cannot be cloned; nothing was posted then. */
   run(message: RunMessage, transfer: readonly ArrayBuffer[]): void {
     this.#tenure.post(message, transfer);
+    Atomics.store(this.#tenure.words, WORD.POSTED, message.seq);
     this.leases += 1;
   }
 
@@ -166,8 +158,10 @@ export class Isolate {
     for (let next = this.#tenure.receive(); next !== undefined; next = this.#tenure.receive()) this.#take(next.message);
   }
 
+  /** What it may be asked between the answer of its tool and the end of the lease. Only while it is held. */
   hooks(): IsolateHooks {
-    return this.#openChannels().hook.remote;
+    if (this.#channels === null) throw new Error('the isolate is not held');
+    return this.#channels.hooks();
   }
 
   /** The lease is over and the isolate is fit: it may be leased again at once. */
@@ -180,7 +174,8 @@ export class Isolate {
     }
     this.#occupant = null;
     this.#found = [];
-    this.#endChannels('the lease is over');
+    this.#channels?.end('the lease is over');
+    this.#channels = null;
     this.release();
     this.#become('FIT');
     this.#rest();
@@ -193,14 +188,14 @@ export class Isolate {
 
   /** Sets it aside and issues its kill. The occupant, if any, hears `onExit` or `onAbandoned`. */
   condemn(): void {
-    if (this.#killTimer !== null || this.exit !== null) return;
+    if (this.#killTimer !== null || this.#tenure.exit !== null) return;
     this.#become('CONDEMNED');
     this.#kill();
   }
 
   /** Ends an isolate that nobody holds. */
   retire(): void {
-    if (this.#killTimer !== null || this.exit !== null) return;
+    if (this.#killTimer !== null || this.#tenure.exit !== null) return;
     this.#become('RETIRE');
     this.#kill();
   }
@@ -213,7 +208,7 @@ export class Isolate {
 
   /** Ends the wait for a kill early, as the close of the supervisor asks. */
   hurryKill(withinMs: number): void {
-    if (this.#killTimer === null || this.exit !== null || this.state === 'abandoned') return;
+    if (this.#killTimer === null || this.#tenure.exit !== null || this.state === 'abandoned') return;
     if (this.#setting.clock.now() + withinMs >= this.#killDueAt) return;
     this.#setting.clock.clearTimeout(this.#killTimer);
     this.#armKill(withinMs);
@@ -255,7 +250,7 @@ export class Isolate {
     else if (this.leases === 0 && this.state !== 'leased') this.#setting.keeper.onUnusedDeath();
     this.#children.endAll();
     this.#become('EXITED');
-    this.#endChannels('the isolate has ended');
+    this.#channels?.end('the isolate has ended');
     this.#tenure.close();
     const occupant = this.#occupant;
     this.#occupant = null;
@@ -279,11 +274,9 @@ export class Isolate {
         this.#children.note(record.pid, record.alive);
         return;
       case 'call':
-        // Between leases nobody answers: a channel opened now would keep answering nobody in the next.
-        if (this.#occupant !== null) this.#openChannels().call.receive(record.d);
-        return;
       case 'hook':
-        this.#channels?.hook.receive(record.d);
+        // Between leases nobody answers.
+        this.#channels?.receive(record);
         return;
       case 'fatal':
         this.#note({ kind: 'late-error', detail: record.failure.message });
@@ -295,22 +288,9 @@ export class Isolate {
 
   /** Something was seen outside what the looks report. Idle, it condemns at once; leased, the lease's end decides. */
   #note(finding: WireFinding): void {
-    this.#found.push(finding);
+    // One of a kind tells it all, and user code can make as many as it likes.
+    if (!this.#found.some(({ kind }) => kind === finding.kind)) this.#found.push(finding);
     if (this.#occupant === null && this.state === 'idle' && this.#setting.condemns(finding.kind)) this.condemn();
-  }
-
-  #openChannels(): Channels {
-    this.#channels ??= {
-      call: openChannel({ post: (d) => this.#tenure.post({ t: 'call', d }), expose: this.#occupant?.calls }),
-      hook: openChannel<IsolateHooks>({ post: (d) => this.#tenure.post({ t: 'hook', d }) }),
-    };
-    return this.#channels;
-  }
-
-  #endChannels(reason: string): void {
-    this.#channels?.call.end(reason);
-    this.#channels?.hook.end(reason);
-    this.#channels = null;
   }
 
   #become(type: IsolateEvent['type']): void {

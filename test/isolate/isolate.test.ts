@@ -221,7 +221,7 @@ describe('a record without the nonce', () => {
     const { isolate, tenure, heard } = await idleRig();
     tenure.emitForged({ t: 'settled', n: 'guessed', seq: 1 });
     await settle();
-    expect([isolate.state, isolate.exit?.code]).toEqual(['gone', 1]);
+    expect([isolate.state, tenure.exit?.code]).toEqual(['gone', 1]);
     expect(heard).toEqual(['keeper: violation', 'keeper: quarantined', 'keeper: gone']);
   });
 
