@@ -1,5 +1,7 @@
 /** Observers of a supervisor: order, re-entrancy, and what a throwing one costs: nothing but its own hearing. */
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../src/model/define-tool.ts';
 import type { Event, Observer } from '../src/model/event.ts';
 import type { RunResult } from '../src/model/result.ts';
 import { obedientFar } from './support/arbitraries.ts';
@@ -97,6 +99,52 @@ describe('observers', () => {
     expect(diagnostics).toMatchObject([
       { code: 'OBSERVER_THREW', message: 'An observer threw and hears no more: broke at lease.granted' },
     ]);
+    await closeFake(host);
+  });
+
+  it.each(['attempt.ended', 'request.ended'] as const)(
+    'that throw at %s are told of once, by the next result',
+    async (at) => {
+      const host = await openFakeHost(obedientFar);
+      const observers = [throwsAt(at)];
+      const results = [];
+      for (const options of [{ observers }, { observers }, {}])
+        results.push(await host.supervisor.runTool(fakeTool(), 'value', options));
+      expect(results.map(({ diagnostics }) => diagnostics.map(({ message }) => message))).toEqual([
+        [],
+        [`An observer threw and hears no more: broke at ${at}`],
+        [],
+      ]);
+      await closeFake(host);
+    },
+  );
+
+  it('that throw at an event of the supervisor are told of by the next result', async () => {
+    const host = await openFakeHost(obedientFar, { observers: [throwsAt('isolate.replaced')] });
+    const results = [];
+    for (const behaviour of ['value-dirty', 'value', 'value']) {
+      const running = host.supervisor.runTool(fakeTool(), behaviour);
+      await settle();
+      await host.clock.advance(10_000);
+      results.push(await running);
+    }
+    const told = results.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message));
+    expect(told).toEqual(['An observer threw and hears no more: broke at isolate.replaced']);
+    await closeFake(host);
+  });
+
+  it('that throw late are told of without the secrets of their request', async () => {
+    const host = await openFakeHost(obedientFar);
+    const secret = defineTool({
+      name: 'fake',
+      module: 'file:///fake/tool.mjs',
+      input: z.unknown(),
+      effects: 'none',
+      secrets: () => ['request.ended'],
+    });
+    await host.supervisor.runTool(secret, 'value', { observers: [throwsAt('request.ended')] });
+    const rejected = host.supervisor.runTool(fakeTool(), 'value', { signal: AbortSignal.abort() });
+    expect((await rejected).diagnostics).toMatchObject([{ message: expect.stringMatching(/broke at \[redacted\]$/) }]);
     await closeFake(host);
   });
 

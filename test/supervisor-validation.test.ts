@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../src/model/define-tool.ts';
-import type { RunOptions } from '../src/model/option-shapes.ts';
+import type { Event } from '../src/model/event.ts';
+import type { PreparedRun, RunOptions } from '../src/model/option-shapes.ts';
 import type { RunResult } from '../src/model/result.ts';
 import type { ToolDefinition } from '../src/model/tool.ts';
 import { obedientFar } from './support/arbitraries.ts';
@@ -165,6 +166,70 @@ describe('secrets', () => {
     });
     expect(result?.cause?.reason).toBe('[redacted] left');
     expect(JSON.stringify(result)).not.toContain('hunter2');
+  });
+});
+
+describe('secrets of an input that was never accepted', () => {
+  it.each(['cancel', 'operation-timeout'] as const)('are not asked for after a %s', async (kind) => {
+    let asked = 0;
+    const secrets = () => {
+      asked += 1;
+      return ['hunter2'];
+    };
+    const controller = new AbortController();
+    const { result } = await ran(
+      { input: pending, secrets },
+      { token: 'hunter2' },
+      {
+        signal: controller.signal,
+        ...(kind === 'cancel' ? { meanwhile: () => controller.abort() } : { operationTimeoutMs: 50 }),
+      },
+    );
+    expect([result?.cause?.kind, asked]).toEqual([kind, 0]);
+    expect(JSON.stringify(result)).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['a promise', (async () => ['hunter2']) as never],
+    ['a set', (() => new Set(['hunter2'])) as never],
+  ])('that come as %s refuse the request before anything is shown', async (_, secrets) => {
+    const prepared: unknown[] = [];
+    const onPrepared = (...told: unknown[]) => void prepared.push(told);
+    const { result, runs } = await ran({ secrets }, 'hunter2', { onPrepared: onPrepared as never });
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'ERR_LEASEHOLD_INVALID_INPUT' } });
+    expect([runs, prepared]).toEqual([0, []]);
+    expect(JSON.stringify(result)).not.toContain('hunter2');
+  });
+});
+
+describe('labels', () => {
+  it('are hidden by what the supervisor knows from the first event on, then by the secrets too', async () => {
+    const events: Event[] = [];
+    const prepared: PreparedRun[] = [];
+    const host = await openFakeHost(obedientFar, { redact: { values: ['always'] } });
+    const result = await host.supervisor.runTool(tool({ secrets: () => ['hunter2'] }), 'value', {
+      labels: { 'of always': 'hunter2', hunter2: 'always' },
+      onPrepared: (_, told) => void prepared.push(told),
+      observers: [{ onEvent: (event) => events.push(event) }],
+    });
+    const hidden = { 'of [redacted]': '[redacted]', '[redacted]': '[redacted]' };
+    expect(events[0]).toMatchObject({ labels: { 'of [redacted]': 'hunter2', hunter2: '[redacted]' } });
+    expect([prepared[0]?.labels, result.request.labels]).toEqual([hidden, hidden]);
+    await closeFake(host);
+  });
+});
+
+describe('a signal that throws when it is listened to', () => {
+  it('rejects the call as a whole: nothing is queued, told or left in the scope', async () => {
+    const host = await openFakeHost(obedientFar);
+    const broken = () => {
+      throw new Error('no listeners here');
+    };
+    const signal = { aborted: false, addEventListener: broken, removeEventListener: () => undefined };
+    await expect(host.supervisor.runTool(tool(), 'value', { signal: signal as never })).rejects.toThrow('no listeners');
+    expect([host.supervisor.statistics().queue.depth, host.events]).toEqual([0, []]);
+    expect((await host.supervisor.runTool(tool(), 'value')).status).toBe('succeeded');
+    await closeFake(host);
   });
 });
 

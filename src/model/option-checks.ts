@@ -108,7 +108,8 @@ export function signalOr(name: string, value: unknown): AbortSignal | null {
   if (value === undefined) return null;
   if (typeof value === 'object' && value !== null && 'aborted' in value) {
     const { addEventListener, removeEventListener } = value as Partial<AbortSignal>;
-    if (typeof addEventListener === 'function' && typeof removeEventListener === 'function') return value as AbortSignal;
+    if (typeof addEventListener === 'function' && typeof removeEventListener === 'function')
+      return value as AbortSignal;
   }
   throw invalidOption(name, value, 'an AbortSignal');
 }

@@ -13,12 +13,14 @@ import type { Redactor } from './redaction.ts';
 export const TEXT_LIMITS = Object.freeze({
   nameBytes: 128,
   messageBytes: 4 * 1024,
+  reasonBytes: 1024,
   stackBytes: 16 * 1024,
   fieldsBytes: 4 * 1024,
   causes: 8,
   diagnostics: 64,
   logLines: 200,
   logLineBytes: 2 * 1024,
+  findings: 16,
 });
 
 const encoder = new TextEncoder();
@@ -35,6 +37,12 @@ export function boundText(s: string, maxBytes: number): string {
   return maxBytes < ELLIPSIS_BYTES ? '' : s.slice(0, read) + ELLIPSIS;
 }
 
+/** Whether a text within `maxBytes` was cut to be so, as far as it shows. */
+export function isBounded(s: string, maxBytes: number): boolean {
+  // At the border of a character of four bytes, up to three stay unused.
+  return s.endsWith(ELLIPSIS) && encoder.encode(s).length >= maxBytes - 3;
+}
+
 /** The error of a result, frozen. `codeSuffix` is a key of `ERROR_CODES`; causes keep the code they came with. */
 export function runErrorFrom(failure: Failure, codeSuffix: string, redactor: Redactor): RunError {
   return errorAt(failure, codeSuffix, redactor, 0);
@@ -42,8 +50,9 @@ export function runErrorFrom(failure: Failure, codeSuffix: string, redactor: Red
 
 function errorAt(failure: Failure, codeSuffix: string, redactor: Redactor, depth: number): RunError {
   let truncated = failure.truncated;
+  const cut = failure.truncated ? { end: true } : undefined;
   const bounded = (s: string, maxBytes: number): string => {
-    const text = redactor.text(s, failure.truncated ? { end: true } : undefined);
+    const text = redactor.text(s, cut);
     const fitting = boundText(text, maxBytes);
     truncated ||= fitting !== text;
     return fitting;
@@ -51,7 +60,7 @@ function errorAt(failure: Failure, codeSuffix: string, redactor: Redactor, depth
   const name = bounded(failure.name, TEXT_LIMITS.nameBytes);
   const message = bounded(failure.message, TEXT_LIMITS.messageBytes);
   const stack = failure.stack === undefined ? undefined : bounded(failure.stack, TEXT_LIMITS.stackBytes);
-  let fields = failure.fields === undefined ? undefined : redactor.plain(failure.fields);
+  let fields = failure.fields === undefined ? undefined : redactor.plain(failure.fields, cut);
   if (fields !== undefined && !isSmall(fields)) {
     fields = undefined;
     truncated = true;

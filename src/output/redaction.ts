@@ -17,8 +17,8 @@ export interface Cut {
 export interface Redactor {
   /** `s` without any known value. */
   text(s: string, cut?: Cut): string;
-  /** A plain copy of `x`, without known values and without the values of hidden keys, at any depth. */
-  plain(x: unknown): unknown;
+  /** A plain copy of `x`, without known values and without the values of hidden keys, at any depth. `cut`: of any text in it. */
+  plain(x: unknown, cut?: Cut): unknown;
   /** A redactor that knows these values as well, with a count of its own. */
   with(values: readonly string[]): Redactor;
   /** How often this redactor hid something. */
@@ -52,6 +52,7 @@ class KnownValues implements Redactor {
   readonly #pattern: RegExp | null;
   #count = 0;
   #nodes = 0;
+  #cut: Cut | undefined;
 
   constructor(values: readonly string[], keys: RegExp) {
     this.#values = values.length === 0 ? values : [...new Set(values)].filter((value) => value !== '').sort(byLength);
@@ -77,8 +78,9 @@ class KnownValues implements Redactor {
     }
   }
 
-  plain(x: unknown): unknown {
+  plain(x: unknown, cut?: Cut): unknown {
     this.#nodes = 0;
+    this.#cut = cut;
     try {
       return this.#copy(x, []);
     } catch {
@@ -106,7 +108,7 @@ class KnownValues implements Redactor {
   }
 
   #copy(x: unknown, path: readonly object[]): unknown {
-    if (typeof x === 'string') return this.text(x);
+    if (typeof x === 'string') return this.text(x, this.#cut);
     if (typeof x === 'number' || typeof x === 'bigint') return this.#number(x);
     if (typeof x === 'boolean' || x == null) return x ?? null;
     if (typeof x !== 'object') return `[${typeof x}]`;
@@ -120,7 +122,7 @@ class KnownValues implements Redactor {
     const own = x instanceof Error ? { name: x.name, message: x.message, ...(x as object) } : x;
     return Object.fromEntries(
       Object.entries(own).map(([key, value]) => [
-        this.text(key),
+        this.text(key, this.#cut),
         value != null && this.#keys.test(squashed(key)) ? this.#hidden() : this.#copy(value, deeper),
       ]),
     );

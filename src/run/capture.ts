@@ -14,6 +14,8 @@ import type { AttemptSetting } from './attempt-setting.ts';
 type Hearing = Pick<AttemptSetting, 'clock' | 'startedAt' | 'redactor' | 'output' | 'emit' | 'onProgress' | 'onOutput'>;
 
 const NONE: readonly never[] = Object.freeze([]);
+/** The isolate cuts long text, and does not say where it did. */
+const MAYBE_CUT = Object.freeze({ end: true });
 
 export class Capture {
   /** Facts that came after the outcome was decided. */
@@ -53,7 +55,7 @@ export class Capture {
       this.#droppedDiagnostics += 1;
       return;
     }
-    const text = boundText(this.#setting.redactor.text(message), TEXT_LIMITS.logLineBytes);
+    const text = boundText(this.#setting.redactor.text(message, MAYBE_CUT), TEXT_LIMITS.logLineBytes);
     this.#diagnostics.push(Object.freeze({ code, message: text, atMs: this.#elapsed() }));
   }
 
@@ -93,7 +95,8 @@ export class Capture {
 
   #takeProgress({ value, note }: ProgressMessage): void {
     const { redactor, emit } = this.#setting;
-    const text = note === undefined ? {} : { note: boundText(redactor.text(note), TEXT_LIMITS.logLineBytes) };
+    const text =
+      note === undefined ? {} : { note: boundText(redactor.text(note, MAYBE_CUT), TEXT_LIMITS.logLineBytes) };
     const progress = Object.freeze({ value, ...text });
     emit({ type: 'tool.progress', ...progress });
     this.#call(
@@ -113,11 +116,11 @@ export class Capture {
       return;
     }
     const { redactor } = this.#setting;
-    const plain = fields === null ? undefined : redactor.plain(parsed(fields));
+    const plain = fields === null ? undefined : redactor.plain(parsed(fields), MAYBE_CUT);
     this.#logs.push(
       Object.freeze({
         level,
-        message: boundText(redactor.text(message), TEXT_LIMITS.logLineBytes),
+        message: boundText(redactor.text(message, MAYBE_CUT), TEXT_LIMITS.logLineBytes),
         ...(typeof plain === 'object' && plain !== null
           ? { fields: deepFrozen(plain) as Record<string, unknown> }
           : {}),

@@ -8,6 +8,7 @@ import { type AttemptRecord, classify, type Outcome } from '../decide/classify.t
 import type { Bounds } from '../model/option-shapes.ts';
 import type { RunResult } from '../model/result.ts';
 import { type Clock, settlesWithin } from '../model/time.ts';
+import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Attempt } from './attempt.ts';
 import type { Refusal } from './attempt-setting.ts';
@@ -48,8 +49,7 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
   const reportNow = (isLogged: boolean) => {
-    const { startedAt, startedWall, boundMs, redactor, notes } = circumstances;
-    const request = { ...circumstances.request, labels: redactedLabels(circumstances.request.labels, redactor) };
+    const { request, startedAt, startedWall, boundMs, redactor, notes } = circumstances;
     const error =
       verdict.code === null ? null : explain({ ...circumstances, verdict, complaint: end.complaint ?? null });
     const durability = isLogged ? circumstances.durability : 'none';
@@ -57,7 +57,7 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
     const { value } = end;
     tell(
       report({
-        notes: notes.map((message) => redactor.text(message)),
+        notes: notes.map((message) => boundText(redactor.text(message, { end: true }), TEXT_LIMITS.logLineBytes)),
         verdict,
         error,
         value,
@@ -106,13 +106,4 @@ function recordOf(
     intents,
     discardLate,
   };
-}
-
-function redactedLabels(
-  labels: Readonly<Record<string, string>>,
-  redactor: Redactor,
-): Readonly<Record<string, string>> {
-  const entries = Object.entries(labels);
-  if (entries.length === 0) return labels;
-  return Object.freeze(Object.fromEntries(entries.map(([name, label]) => [name, redactor.text(label)])));
 }

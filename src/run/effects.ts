@@ -14,6 +14,9 @@ import type { Journal } from './journal.ts';
 /** The name under which the body of an opaque tool is an intent: the attempt itself. */
 const BODY = '';
 
+type Intent = Parameters<HostCalls['dispatch']>[1];
+const ON_AMBIGUOUS: ReadonlySet<string> = new Set(['hold', 'reconcile', 'rerun-same-key', 'assume-applied']);
+
 /** Who says whether an effect may still be let go. */
 export interface Gate {
   /** Whether the lease numbered `seq` runs and no stop is recorded or due. */
@@ -29,6 +32,8 @@ export class Effects implements HostCalls {
   #body: 'none' | 'dispatched' | 'settled' = 'none';
   /** The entry of the body on its way to the log. */
   #dispatching: Promise<void> | null = null;
+  /** The names that hold something hidden, as log and result tell them. */
+  readonly #shown = new Map<string, string>();
 
   constructor(setting: AttemptSetting, journal: Journal, gate: Gate) {
     this.#setting = setting;
@@ -65,34 +70,36 @@ export class Effects implements HostCalls {
     return this.#closeBody('not-applied');
   }
 
-  dispatch(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
+  dispatch(seq: number, intent: Intent): Promise<string> {
     const granted = this.#grant(seq, intent);
     // The attempt's end waits for the whole of it: also for the entry that takes an effect back which was not let go.
     this.#journal.track(granted);
     return granted;
   }
 
-  async #grant(seq: number, intent: { name: string; key: string | null; onAmbiguous: string }): Promise<string> {
+  async #grant(seq: number, intent: Intent): Promise<string> {
     const { name } = intent;
     const { tool } = this.#setting;
+    const fault = faultOf(intent);
+    if (fault !== null) throw refused(null, fault);
     if (tool.effects === 'none') throw refused(name, `the tool ${tool.name} declares effects: 'none'`);
-    if (typeof name !== 'string' || name === '') throw refused(String(name), 'an intent needs a name');
     if (!this.#gate.mayDispatch(seq)) throw refused(name, 'a stop came first');
     const key = this.#key(name, intent.key);
+    const shown = this.#show(name);
     try {
-      await this.#journal.write('dispatched', name, this.#dispatched(key, intent.onAmbiguous));
+      await this.#journal.write('dispatched', shown, this.#dispatched(key, intent.onAmbiguous));
     } catch (cause) {
       throw refused(name, 'it could not be recorded', cause);
     }
     if (this.#gate.mayDispatch(seq)) return key;
     // The stop came between the record and the grant: the effect is not let go, and the record says so.
-    await this.#journal.write('settled', name, { state: 'not-applied' });
+    await this.#journal.write('settled', shown, { state: 'not-applied' });
     throw refused(name, 'a stop came first');
   }
 
   async settle(seq: number, name: string, state: Exclude<IntentState, 'dispatched'> | 'open'): Promise<void> {
     this.#refuseForeign(seq);
-    if (state !== 'open') await this.#journal.write('settled', name, { state });
+    if (state !== 'open') await this.#journal.write('settled', this.#show(name), { state });
   }
 
   async putBlob(seq: number, bytes: Uint8Array): Promise<string> {
@@ -126,14 +133,34 @@ export class Effects implements HostCalls {
     return intentKey({ ...names, tool: tool.name, name, key, input, seed: idempotencyKey });
   }
   #dispatched(key: string, onAmbiguous: string): Record<string, unknown> {
-    return { key, onAmbiguous, tool: this.#setting.tool.name };
+    const { redactor, tool } = this.#setting;
+    return { key: redactor.text(key), onAmbiguous, tool: tool.name };
+  }
+
+  /** Two names do not become one by what is hidden in them. */
+  #show(name: string): string {
+    const text = this.#setting.redactor.text(name);
+    if (text === name) return name;
+    const known = this.#shown.get(name);
+    if (known !== undefined) return known;
+    const shown = [...this.#shown.values()].includes(text) ? `${text} #${this.#shown.size + 1}` : text;
+    this.#shown.set(name, shown);
+    return shown;
   }
 }
 
-function refused(name: string, why: string, cause?: unknown): LeaseholdError {
+/** What is wrong with an intent; it comes from user code. */
+function faultOf({ name, key, onAmbiguous }: Intent): string | null {
+  if (!isName(name)) return 'an intent needs a name of 1 to 256 characters';
+  if (key !== null && !isName(key)) return 'the key of an intent is a string of 1 to 256 characters, if it is given';
+  return ON_AMBIGUOUS.has(onAmbiguous) ? null : `onAmbiguous is one of ${[...ON_AMBIGUOUS].join(', ')}`;
+}
+const isName = (x: unknown): boolean => typeof x === 'string' && x !== '' && x.length <= 256;
+
+function refused(name: string | null, why: string, cause?: unknown): LeaseholdError {
   return new LeaseholdError(
     'INTENT_REFUSED',
-    `The effect "${name}" was not let go: ${why}.`,
+    `The effect ${name === null ? '' : `"${name}" `}was not let go: ${why}.`,
     cause === undefined ? {} : { cause },
   );
 }

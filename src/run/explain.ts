@@ -8,7 +8,7 @@ import type { Verdict } from '../decide/classify.ts';
 import type { Bounds } from '../model/option-shapes.ts';
 import type { RunError } from '../model/result.ts';
 import type { Stop } from '../model/stop.ts';
-import { runErrorFrom } from '../output/bounded.ts';
+import { isBounded, runErrorFrom, TEXT_LIMITS } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Failure } from '../wire/failure.ts';
 import { toFailure } from '../wire/failure.ts';
@@ -19,6 +19,8 @@ import { wordedError } from './report.ts';
 export interface Complaint {
   readonly message: string;
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** Something of it was cut already. */
+  readonly truncated?: boolean;
 }
 
 export interface Circumstances {
@@ -36,7 +38,7 @@ export function explain(circumstances: Circumstances): RunError | null {
   const { code } = verdict;
   if (code === null) return null;
   if (code === 'INDETERMINATE') return indeterminate(circumstances);
-  if (complaint !== null) return wordedFrom(code, 'TypeError', complaint, redactor);
+  if (complaint !== null && OF_COMPLAINTS.has(code)) return wordedFrom(code, 'TypeError', complaint, redactor);
   const failure = failureOf(attempt);
   const stop = verdict.cause;
   if (stop !== null)
@@ -47,14 +49,16 @@ export function explain(circumstances: Circumstances): RunError | null {
     return runErrorFrom(toFailure(attempt.refusal.error, 'TOOL_ERROR'), code, redactor);
   }
   if (failure !== null) {
-    const told =
-      code === 'UNCAUGHT'
-        ? { ...failure, message: `${failure.message} (uncaught; it may stem from an earlier request in this isolate)` }
-        : failure;
-    return code === 'OUT_OF_MEMORY' ? exhausted() : runErrorFrom(told as Failure, code, redactor);
+    if (code === 'OUT_OF_MEMORY') return exhausted();
+    const error = runErrorFrom(failure as Failure, code, redactor);
+    // Said after redaction, which hides the torn rest of a value at the end of what was cut.
+    return code === 'UNCAUGHT' ? wordedError(code, error.name, `${error.message} ${UNCAUGHT}`, error) : error;
   }
   return wordedError(code, 'RefusedError', REFUSALS[code] ?? 'The request was refused.');
 }
+
+const OF_COMPLAINTS: ReadonlySet<string> = new Set(['INVALID_INPUT', 'INVALID_OUTPUT']);
+const UNCAUGHT = '(uncaught; it may stem from an earlier request in this isolate)';
 
 const REFUSALS: Readonly<Record<string, string>> = {
   QUEUE_FULL: 'The queue is full; untilCapacity() tells when there is room.',
@@ -70,9 +74,14 @@ function exhausted(): RunError {
   return wordedError('OUT_OF_MEMORY', 'Error', 'The isolate reached its heap limit and was ended.');
 }
 
-function wordedFrom(code: string, name: string, { message, fields }: Complaint, redactor: Redactor): RunError {
+function wordedFrom(
+  code: string,
+  name: string,
+  { message, fields, truncated = false }: Complaint,
+  redactor: Redactor,
+): RunError {
   return runErrorFrom(
-    { code: 'TOOL_ERROR', name, message, ...(fields === undefined ? {} : { fields }), ofStop: false, truncated: false },
+    { code: 'TOOL_ERROR', name, message, ...(fields === undefined ? {} : { fields }), ofStop: false, truncated },
     code,
     redactor,
   );
@@ -84,9 +93,10 @@ function ofStop(
   { attempt, bounds, operationTimeoutMs }: Circumstances,
 ): RunError {
   const because = reason === undefined ? '' : `: ${reason}`;
+  const truncated = reason !== undefined && isBounded(reason, TEXT_LIMITS.reasonBytes);
   switch (kind) {
     case 'cancel':
-      return wordedError(code, 'AbortError', `The request was cancelled${because}.`);
+      return wordedError(code, 'AbortError', `The request was cancelled${because}.`, { truncated });
     case 'run-timeout':
       return wordedError(code, 'TimeoutError', `The tool did not end within runTimeoutMs (${bounds.runTimeoutMs} ms).`);
     case 'queue-timeout':
@@ -114,7 +124,7 @@ function ofStop(
     case 'lease-unavailable':
       return wordedError(code, 'InterruptedError', 'No isolate could be given: each was lost before the tool ran.');
     default:
-      return wordedError(code, 'InterruptedError', `The request was ended by ${kind}${because}.`);
+      return wordedError(code, 'InterruptedError', `The request was ended by ${kind}${because}.`, { truncated });
   }
 }
 

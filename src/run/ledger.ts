@@ -6,6 +6,7 @@
  */
 import { type PendingStop, stopsToRecord } from '../decide/precedence.ts';
 import type { LeaseState, Stop, StopKind } from '../model/stop.ts';
+import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
 
 const NONE: readonly PendingStop[] = Object.freeze([]);
@@ -61,7 +62,7 @@ export class Ledger {
       atMs: Math.max(0, atMs - this.#startedAt),
       state,
       ...(scope === undefined ? {} : { scope }),
-      ...(reason === undefined ? {} : { reason: this.#redactor.text(reason) }),
+      ...(reason === undefined ? {} : { reason: boundText(this.#redactor.text(reason), TEXT_LIMITS.reasonBytes) }),
     });
     this.stops.push(stop);
     return stop;

@@ -2,11 +2,12 @@
  * Observers: who hears the events of one supervisor, and the stamp each event gets.
  *
  * Invariants: events are frozen, numbered and in order, also when an observer starts something from within one; an observer
- * that throws is told once, through a diagnostic, and hears no more. Nothing is built when nobody listens.
+ * that throws is told once, through a diagnostic of its request or else of the next result, and hears no more. Nothing is built when nobody listens.
  * Deliberately absent: what the events say.
  */
 import type { Event, Observer, RequestEvent, SupervisorEvent } from '../model/event.ts';
 import type { Clock } from '../model/time.ts';
+import { toFailure } from '../wire/failure.ts';
 
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'seq' | 'at'> : never;
 export type UnstampedEvent = WithoutStamp<RequestEvent> | WithoutStamp<SupervisorEvent>;
@@ -22,6 +23,7 @@ export class Observers {
   readonly #own: readonly Observer[];
   readonly #dropped = new WeakSet<Observer>();
   readonly #waiting: Delivery[] = [];
+  #left: string[] = [];
   #seq = 0;
   #delivering = false;
 
@@ -37,7 +39,7 @@ export class Observers {
 
   /** Tells the supervisor's own observers. */
   tell(event: UnstampedEvent): void {
-    if (this.#own.length > 0) this.tellAll(this.#own, event, () => undefined);
+    if (this.#own.length > 0) this.tellAll(this.#own, event, (error) => this.leave(brokenObserver(error)));
   }
 
   /** Tells `hearers` in order; an event caused by a hearer comes after this one for everybody. */
@@ -54,6 +56,16 @@ export class Observers {
     }
   }
 
+  /** Keeps words for the diagnostics of the next result: no other can hold them any more. */
+  leave(message: string): void {
+    this.#left.push(message);
+  }
+  takeLeft(): readonly string[] {
+    const left = this.#left;
+    if (left.length > 0) this.#left = [];
+    return left;
+  }
+
   #deliver({ event, hearers, onThrow }: Delivery): void {
     for (const hearer of hearers) {
       if (this.#dropped.has(hearer)) continue;
@@ -65,4 +77,9 @@ export class Observers {
       }
     }
   }
+}
+
+/** What a diagnostic says of an observer that threw. */
+export function brokenObserver(error: unknown): string {
+  return `An observer threw and hears no more: ${toFailure(error, 'TOOL_ERROR').message}`;
 }

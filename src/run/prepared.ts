@@ -22,6 +22,8 @@ export interface Preparation {
 export function notifyPrepared(onPrepared: NonNullable<RunOptions['onPrepared']>, preparation: Preparation): void {
   const returned: unknown = onPrepared(preparation.ctx, describePrepared(preparation));
   if (typeof returned === 'object' && returned !== null && 'then' in returned) {
+    // The refusal tells of it; how it settles interests nobody.
+    Promise.resolve(returned).catch(() => undefined);
     throw new TypeError('onPrepared must be synchronous; it returned a promise.');
   }
 }

@@ -9,6 +9,7 @@ import { publicCode } from '../model/errors.ts';
 import type { Attempt, IntentRecord, LeaseRecord, Output, RunError, RunResult, Timing } from '../model/result.ts';
 import type { LeaseState } from '../model/stop.ts';
 import { isoTime } from '../model/time.ts';
+import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import { EMPTY_OUTPUT } from '../output/capture-limits.ts';
 import type { Attempt as LiveAttempt } from './attempt.ts';
 
@@ -73,7 +74,9 @@ export function report<T>(parts: ReportParts): RunResult<T> {
 
 /** An error that comes from the library's own words. */
 export function wordedError(code: string, name: string, message: string, more: Partial<RunError> = {}): RunError {
-  return Object.freeze({ code: publicCode(code), name, message, truncated: false, ...more });
+  const text = boundText(message, TEXT_LIMITS.messageBytes);
+  const truncated = more.truncated === true || text !== message;
+  return Object.freeze({ ...more, code: publicCode(code), name, message: text, truncated });
 }
 
 function diagnosticsOf(notes: readonly string[]): RunResult['diagnostics'] {

@@ -15,16 +15,19 @@ import type { Redactor } from '../output/redaction.ts';
 import { Budget } from '../scope/budget.ts';
 import { fateOf, type ScopeChild, type ScopeStop } from '../scope/child.ts';
 import type { Ctx } from '../scope/ctx.ts';
-import { type RunScope, wordsOf } from '../scope/run-scope.ts';
-import { toFailure } from '../wire/failure.ts';
+import type { RunScope } from '../scope/run-scope.ts';
+import { onAbort } from './abort.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, BareEvent, IncomingStop } from './attempt-setting.ts';
 import { silent } from './capture.ts';
 import { conclude, type End } from './conclusion.ts';
 import type { Complaint } from './explain.ts';
+import { redactedLabels } from './labels.ts';
+import { brokenObserver } from './observers.ts';
 import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
 import type { RequestHost } from './request-host.ts';
+import { redactorFor } from './secrets.ts';
 import { type Validated, validate } from './validate.ts';
 
 export class Request implements AttemptHost, ScopeChild, Waiting {
@@ -41,11 +44,14 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   readonly #emit: (event: BareEvent) => void;
   readonly #budget: Budget;
   #redactor: Redactor;
+  #labels: Readonly<Record<string, string>>;
   #attempt: Attempt | null = null;
   /** What came before there was an attempt to take it. */
   readonly #early: { readonly stops: IncomingStop[]; readonly notes: string[] } = { stops: [], notes: [] };
   /** The lease has ended and a schema still looks at the value: until it accepts, a stop counts. */
   #checking = false;
+  /** The result is made: nothing can be told in it any more. */
+  #reported = false;
   #resolve!: (result: RunResult) => void;
   #unlisten: () => void = () => undefined;
 
@@ -57,6 +63,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     this.#tool = tool;
     this.#options = options;
     this.#redactor = host.redactor;
+    this.#labels = redactedLabels(options.labels, host.redactor);
     this.#startedAt = clock.now();
     this.#startedWall = clock.wall();
     this.#bounds = boundsOf(defaults, tool, options);
@@ -64,13 +71,14 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const hearers = host.observers.with(scope.observers, options.observers);
     const { tenant, run, branch } = ctx;
     const names = { requestId: this.id, tool: tool.name, tenant, run, branch };
-    const onThrow = (error: unknown) =>
-      this.#note(`An observer threw and hears no more: ${toFailure(error, 'TOOL_ERROR').message}`);
-    this.#emit =
-      hearers.length === 0 ? silent : (event) => host.observers.tellAll(hearers, { ...names, ...event }, onThrow);
+    const told = (event: BareEvent) =>
+      host.observers.tellAll(hearers, { ...names, ...event }, (error) => this.#note(brokenObserver(error)));
+    this.#emit = hearers.length === 0 ? silent : told;
     this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+    // Here and not when it starts: a signal that throws is the caller's error, and nothing knows of the request yet.
+    this.#listen();
   }
 
   get name(): string {
@@ -94,18 +102,17 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const { queue, actors } = this.#host;
     this.#scope.adopt(this);
     actors.tell({ type: 'REQUEST', request: this.id });
-    this.#emit({ type: 'request.started', labels: this.#options.labels });
+    this.#emit({ type: 'request.started', labels: this.#labels });
     const admission = this.#scope.closed ? 'CLOSED' : this.#host.admit();
     if (admission !== 'ok') {
       this.#finish({ rejected: admission });
       return;
     }
     queue.expect();
-    this.#listen();
     const validated = validate(this.#tool.input, input, 'The input');
     if (validated instanceof Promise) {
-      void this.#budget.within(this.#bounds.validateMs, validated).then((settled) => this.#proceed(settled, input));
-    } else this.#proceed(validated, input);
+      void this.#budget.within(this.#bounds.validateMs, validated).then((settled) => this.#proceed(settled));
+    } else this.#proceed(validated);
   }
 
   stop(stop: ScopeStop | IncomingStop): void {
@@ -146,34 +153,33 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   }
 
   #note(message: string): void {
-    if (this.#attempt !== null) this.#attempt.capture.note('OBSERVER_THREW', message);
+    if (this.#reported) this.#host.observers.leave(this.#redactor.text(message, { end: true }));
+    else if (this.#attempt !== null) this.#attempt.capture.note('OBSERVER_THREW', message);
     else this.#early.notes.push(message);
   }
 
-  #proceed(validated: Validated | null, input: unknown): void {
+  #proceed(validated: Validated | null): void {
     if (validated === null && this.#early.stops.length === 0 && this.#budget.due === null) {
       this.#reject({ message: `The input was not validated within validateMs (${this.#bounds.validateMs} ms).` });
       return;
     }
-    if (validated?.ok === false) {
-      this.#reject(validated);
-      return;
+    // Stopped before its input was accepted: that input is neither shown nor asked for its secrets.
+    if (validated === null) this.#enqueue(undefined);
+    else if (!validated.ok) this.#reject(validated);
+    else {
+      const redactor = redactorFor(this.#tool, validated.value, this.#redactor);
+      if ('message' in redactor) this.#reject(redactor);
+      else {
+        this.#redactor = redactor;
+        this.#labels = redactedLabels(this.#labels, redactor);
+        this.#enqueue(validated.value);
+      }
     }
-    const accepted = validated === null ? input : validated.value;
-    try {
-      const secrets = this.#tool.secrets?.(accepted) ?? [];
-      if (secrets.length > 0) this.#redactor = this.#host.redactor.with(secrets);
-    } catch (error) {
-      // Without the secrets nothing of this request could be shown safely.
-      this.#reject({ message: `secrets() of the tool threw a ${toFailure(error, 'TOOL_ERROR').name}.` });
-      return;
-    }
-    this.#enqueue(accepted);
   }
 
-  #reject({ message, fields }: Complaint): void {
+  #reject(complaint: Complaint): void {
     this.#host.queue.giveUp();
-    this.#finish({ rejected: 'INVALID_INPUT', complaint: fields === undefined ? { message } : { message, fields } });
+    this.#finish({ rejected: 'INVALID_INPUT', complaint });
   }
 
   #enqueue(input: unknown): void {
@@ -195,17 +201,18 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
 
   #makeAttempt(input: unknown): Attempt {
     const { config, actors, eventLog, blobs } = this.#host;
-    const { onPrepared, onProgress, onOutput, transfer, idempotencyKey, labels } = this.#options;
+    const { onPrepared, onProgress, onOutput, transfer, idempotencyKey } = this.#options;
     const ctx = this.#ctx;
     const { tenant, run, branch } = ctx;
-    const preparation = { tool: this.#tool, input, ctx, bounds: this.#bounds, labels, redactor: this.#redactor };
+    const [bounds, labels, redactor] = [this.#bounds, this.#labels, this.#redactor];
+    const preparation = { tool: this.#tool, input, ctx, bounds, labels, redactor };
     return new Attempt({
       host: this,
       actors,
       clock: config.clock,
       eventLog,
       blobs,
-      redactor: this.#redactor,
+      redactor,
       startedAt: this.#startedAt,
       names: { tenant, run, branch, requestId: this.id, attempt: 1 },
       tool: this.#tool,
@@ -213,7 +220,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
       transfer,
       ctx,
       idempotencyKey,
-      bounds: this.#bounds,
+      bounds,
       output: config.output,
       condemn: config.health.condemn,
       deadlines: this.#budget.deadlines,
@@ -270,25 +277,21 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     if (stopped !== null && stopped.kind !== 'parent-deadline')
       this.#early.stops.push({ ...stopped, atMs: this.#startedAt });
     if (signal === null) return;
-    const cancel = () =>
-      this.stop({ kind: 'cancel', atMs: this.#host.config.clock.now(), reason: wordsOf(signal.reason) });
-    if (signal.aborted) cancel();
-    else {
-      signal.addEventListener('abort', cancel, { once: true });
-      this.#unlisten = () => signal.removeEventListener('abort', cancel);
-    }
+    const { clock } = this.#host.config;
+    this.#unlisten = onAbort(signal, (reason) => this.stop({ kind: 'cancel', atMs: clock.now(), reason }));
   }
 
   #finish(end: End): void {
     this.#unlisten();
+    for (const message of this.#host.observers.takeLeft()) this.#note(message);
     const { config, eventLog } = this.#host;
     const { tenant, run, branch } = this.#ctx;
-    const { operationTimeoutMs, lateResults, labels } = this.#options;
+    const { operationTimeoutMs, lateResults } = this.#options;
     conclude(
       end,
       {
         clock: config.clock,
-        request: { id: this.id, tool: this.name, tenant, run, branch, labels },
+        request: { id: this.id, tool: this.name, tenant, run, branch, labels: this.#labels },
         attempt: this.#attempt,
         notes: this.#early.notes,
         bounds: this.#bounds,
@@ -305,6 +308,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   }
 
   #tell(result: RunResult): void {
+    this.#reported = true;
     const [summary] = result.request.attempts;
     if (summary !== undefined) this.#emit({ type: 'attempt.ended', attempt: summary });
     this.#host.actors.tell({ type: 'SETTLEMENT', request: this.id, status: result.status });

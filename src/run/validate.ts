@@ -9,15 +9,20 @@ import { toFailure } from '../wire/failure.ts';
 
 export type Validated =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly message: string; readonly fields?: Readonly<Record<string, unknown>> };
+  | {
+      readonly ok: false;
+      readonly message: string;
+      readonly fields?: Readonly<Record<string, unknown>>;
+      readonly truncated?: boolean;
+    };
 
 const MAX_ISSUES = 16;
 
 /** `what` begins the message of a refusal: "The input", "The value". The promise never rejects. */
 export function validate(schema: z.ZodType, x: unknown, what: string): Validated | Promise<Validated> {
   const failed = (error: unknown): Validated => {
-    const { message } = toFailure(error, 'TOOL_ERROR');
-    return { ok: false, message: `${what} could not be validated: ${message}` };
+    const { message, truncated } = toFailure(error, 'TOOL_ERROR');
+    return { ok: false, message: `${what} could not be validated: ${message}`, truncated };
   };
   try {
     // One run that may be asynchronous: `safeParse` would start an asynchronous check, drop its promise, and have it run again.

@@ -54,6 +54,8 @@ describe('parseCommandLine', () => {
     ['', 'a command is missing'],
     ['walk', "'walk' is not a command"],
     ['run', 'MODULE is missing'],
+    ['run a.mjs --export=', '--export takes the name of an export'],
+    ['run --json ', 'MODULE is missing'],
     ['run a.mjs b.mjs', "unexpected argument 'b.mjs'"],
     ['run a.mjs --colour', "Unknown option '--colour'"],
     ['run a.mjs --run-timeout soon', "--run-timeout takes a positive number of milliseconds, not 'soon'"],

@@ -45,6 +45,19 @@ describe('leasehold run, input', () => {
   });
 });
 
+describe('leasehold run, usage', () => {
+  it.each([
+    ['an export without a name', [toolPath('echo'), '--export', '']],
+    ['a module without a name', ['']],
+    ['an address that is none', ['file://[']],
+  ])('refuses %s with words and no stack', async (_, words) => {
+    const { code, stdout, stderr } = await runCli(['run', ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^leasehold: /);
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+});
+
 describe('leasehold run, output', () => {
   it('writes values without JSON in their nearest form', async () => {
     const { stdout } = await runCli(['run', toolPath('echo'), '--export', 'big']);

@@ -236,6 +236,19 @@ describe('a record without the nonce', () => {
   });
 });
 
+describe('what is seen of an isolate while leased', () => {
+  it('is kept once per kind, however often it is seen', async () => {
+    const { isolate, tenure, heard, run } = await idleRig();
+    await run();
+    for (let time = 0; time < 1_000; time += 1) tenure.emitForged(time);
+    tenure.fatal();
+    tenure.fatal();
+    await settle();
+    expect(isolate.found.map(({ kind }) => kind)).toEqual(['nonce-violation', 'late-error']);
+    expect(heard.filter((word) => word === 'keeper: violation')).toHaveLength(1_000);
+  });
+});
+
 describe('an error that nothing caught', () => {
   it('condemns an idle isolate', async () => {
     const { isolate, tenure } = await idleRig();

@@ -1,6 +1,12 @@
 /** Options of a supervisor, a request and a scope: defaults, refusals, frozen forms. */
 import { describe, expect, it } from 'vitest';
-import { DEFAULTS, parseRunOptions, parseScopeOptions, parseSupervisorOptions } from '../../src/model/options.ts';
+import {
+  DEFAULTS,
+  forkOptions,
+  parseRunOptions,
+  parseScopeOptions,
+  parseSupervisorOptions,
+} from '../../src/model/options.ts';
 import { memoryBlobStore } from '../../src/record/memory-blob-store.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
 
@@ -175,6 +181,9 @@ describe('parseRunOptions', () => {
     ['graceMs', { graceMs: -1 }],
     ['queueTimeoutMs', { queueTimeoutMs: null }],
     ['signal', { signal: {} }],
+    ['signal', { signal: { aborted: false, addEventListener: 1 } }],
+    ['signal', { signal: { aborted: false, addEventListener: () => undefined } }],
+    ['signal', { signal: { aborted: false, addEventListener: () => undefined, removeEventListener: 1 } }],
     ['onPrepared', { onPrepared: 7 }],
     ['lateResults', { lateResults: 'maybe' }],
     ['transfer', { transfer: [new Uint8Array(1)] }],
@@ -189,6 +198,15 @@ describe('parseRunOptions', () => {
 
   it('names an option it does not know', () => {
     expect(run({ timeout: 5 })).toThrow(/Unknown option "timeout" of runTool/);
+  });
+});
+
+describe('forkOptions', () => {
+  it.each(['tenant', 'run'])('refuses a %s by its name: both are those of the scope', (name) => {
+    expect(() => forkOptions({ [name]: 'x' })).toThrow(
+      new RegExp(`Unknown option "${name}" of fork; known are branch`),
+    );
+    expect(() => forkOptions({ [name]: undefined })).not.toThrow();
   });
 });
 

@@ -1,7 +1,7 @@
 /** Size limits of text, and failures as errors of a result. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundText, runErrorFrom, TEXT_LIMITS } from '../../src/output/bounded.ts';
+import { boundText, isBounded, runErrorFrom, TEXT_LIMITS } from '../../src/output/bounded.ts';
 import { createRedactor } from '../../src/output/redaction.ts';
 import type { Failure } from '../../src/wire/failure.ts';
 
@@ -25,6 +25,15 @@ describe('boundText', () => {
   it('cuts at a character border and says so', () => {
     expect(boundText('123456789', 8)).toBe('12345…');
     expect(boundText('€€€€', 8)).toBe('€…');
+  });
+
+  it('for any text and limit that cut it, the cut shows', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 3, max: 80 }), (s, maxBytes) => {
+        if (size(s) > maxBytes) expect(isBounded(boundText(s, maxBytes), maxBytes)).toBe(true);
+        else if (!s.endsWith('…')) expect(isBounded(boundText(s, maxBytes), maxBytes)).toBe(false);
+      }),
+    );
   });
 
   it('for any text and limit stays within it, and is whole or marked', () => {
@@ -88,6 +97,10 @@ describe('runErrorFrom', () => {
     expect(runErrorFrom(failure({ message: border }), 'TOOL_ERROR', redactor).message).not.toContain('HUN');
     const torn = runErrorFrom(failure({ message: 'key HUNTER2', truncated: true }), 'TOOL_ERROR', redactor);
     expect(torn).toMatchObject({ message: 'key [redacted]', truncated: true });
+    const field = { note: `${'x'.repeat(1_012)}HUNTER` };
+    expect(runErrorFrom(failure({ fields: field, truncated: true }), 'TOOL_ERROR', redactor).fields).toEqual({
+      note: `${'x'.repeat(1_012)}[redacted]`,
+    });
     const fields = { token: 'x', note: value };
     expect(runErrorFrom(failure({ fields }), 'TOOL_ERROR', redactor).fields).toEqual({
       token: '[redacted]',

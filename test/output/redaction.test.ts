@@ -111,6 +111,16 @@ describe('plain', () => {
     });
   });
 
+  it('hides a torn value at the end of any text that was cut', () => {
+    const torn = { note: 'by hunte', list: ['hunter'], 'of hunt': 1 };
+    expect(redactor.plain(torn, { end: true })).toEqual({
+      note: 'by [redacted]',
+      list: [PLACEHOLDER],
+      'of [redacted]': 1,
+    });
+    expect(redactor.plain(torn)).toEqual(torn);
+  });
+
   it('is total over what JSON cannot say', () => {
     const cycle: Record<string, unknown> = {
       f: () => 1,

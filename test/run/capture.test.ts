@@ -103,6 +103,18 @@ describe('Capture of progress and log lines', () => {
     ]);
   });
 
+  it('hides a torn value wherever the isolate may have cut', () => {
+    const notes: unknown[] = [];
+    const { capture } = opened({ onProgress: ({ note }) => notes.push(note) });
+    capture.take(log('a line hunt', { fields: '{"deep":["text hunter"],"long hunte":1}' }), false);
+    capture.take(progress(1, 'at hunte'), false);
+    expect(capture.logs[0]).toMatchObject({
+      message: 'a line [redacted]',
+      fields: { deep: ['text [redacted]'], 'long [redacted]': 1 },
+    });
+    expect(notes).toEqual(['at [redacted]']);
+  });
+
   it.each(['', 'nonsense', 'null', '7'])('leaves out fields that are no object: %j', (fields) => {
     const { capture } = opened();
     capture.take(log('line', { fields }), false);

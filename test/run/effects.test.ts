@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLog, LogEventKind } from '../../src/model/stores.ts';
 import type { Effects as Kind } from '../../src/model/tool.ts';
+import type { Redactor } from '../../src/output/redaction.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
 import type { Answer } from '../../src/run/attempt-setting.ts';
 import { Effects } from '../../src/run/effects.ts';
@@ -13,8 +14,8 @@ const CHARGE = { name: 'charge', key: null, onAmbiguous: 'hold' };
 const VALUE: Answer = { ok: true, value: 1 };
 const threw = (name = 'Error'): Answer => ({ ok: false, failure: { ...FAILURE, name } });
 
-function opened(kind: Kind = 'declared', eventLog: EventLog = memoryEventLog()) {
-  const parts = attemptParts({ eventLog }, kind);
+function opened(kind: Kind = 'declared', eventLog: EventLog = memoryEventLog(), redactor?: Redactor) {
+  const parts = attemptParts({ eventLog, ...(redactor === undefined ? {} : { redactor }) }, kind);
   const gate = { running: true, open: true };
   void parts.journal.write('prepared', '', {});
   void parts.journal.write('admitted', '', {});
@@ -60,10 +61,40 @@ describe('dispatch', () => {
     expect(await opened().effects.dispatch(1, { ...CHARGE, key: 'k-7' })).toBe('k-7');
   });
 
+  it.each(['hold', 'reconcile', 'rerun-same-key', 'assume-applied'])(
+    'takes an onAmbiguous of %s',
+    async (onAmbiguous) => {
+      const { effects, setting } = opened();
+      await effects.dispatch(1, { ...CHARGE, onAmbiguous });
+      expect((await entriesOf(setting)).at(-1)?.body).toMatchObject({ onAmbiguous });
+    },
+  );
+
+  it('hides known values in name and key from log and result, and not in the key it grants', async () => {
+    const { effects, journal, setting } = opened();
+    expect(await effects.dispatch(1, { ...CHARGE, name: 'pay hunter2', key: 'k-hunter2' })).toBe('k-hunter2');
+    await effects.settle(1, 'pay hunter2', 'applied');
+    expect(journal.intents()).toMatchObject([{ name: 'pay [redacted]', key: 'k-[redacted]', state: 'applied' }]);
+    expect(JSON.stringify(await entriesOf(setting))).not.toContain('hunter2');
+  });
+
+  it('keeps two names apart that differ in what is hidden only', async () => {
+    const { redactor } = attemptParts().setting;
+    const { effects, states } = opened('declared', memoryEventLog(), redactor.with(['s3same']));
+    for (const name of ['pay hunter2', 'pay s3same']) await effects.dispatch(1, { ...CHARGE, name });
+    await effects.settle(1, 'pay s3same', 'applied');
+    expect(states()).toEqual(['pay [redacted] dispatched', 'pay [redacted] #2 applied']);
+  });
+
   it.each([
     ["of a tool that declares 'none'", 'none', CHARGE, /declares effects: 'none'/],
     ['without a name', 'declared', { ...CHARGE, name: '' }, /needs a name/],
     ['with a name that is no string', 'declared', { ...CHARGE, name: 7 as unknown as string }, /needs a name/],
+    ['with an endless name', 'declared', { ...CHARGE, name: 'n'.repeat(257) }, /needs a name of 1 to 256/],
+    ['with an empty key', 'declared', { ...CHARGE, key: '' }, /the key of an intent is a string of 1 to 256/],
+    ['with an endless key', 'declared', { ...CHARGE, key: 'k'.repeat(257) }, /the key of an intent/],
+    ['with a key that is no string', 'declared', { ...CHARGE, key: 7 as unknown as string }, /the key of an intent/],
+    ['with an unknown onAmbiguous', 'declared', { ...CHARGE, onAmbiguous: 'bogus' }, /onAmbiguous is one of hold, /],
   ] as const)('refuses an effect %s, and records nothing', async (_, kind, intent, words) => {
     const { effects, states } = opened(kind);
     await expect(effects.dispatch(1, intent)).rejects.toMatchObject({

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/decide/classify.ts';
 import { DEFAULTS } from '../../src/model/options.ts';
 import { STOP_KINDS, type Stop, type StopKind } from '../../src/model/stop.ts';
+import { boundText, TEXT_LIMITS } from '../../src/output/bounded.ts';
 import { createRedactor } from '../../src/output/redaction.ts';
 import { Attempt } from '../../src/run/attempt.ts';
 import type { ExitFailure } from '../../src/run/exit-failure.ts';
@@ -113,6 +114,37 @@ describe('explain', () => {
       message: 'The value was refused: [redacted]',
       fields: { issues: [{ path: 'a' }] },
     });
+  });
+
+  it.each([
+    ['CANCELLED', caused('CANCELLED', 'cancel', 'left'), 'The request was cancelled: left.'],
+    ['ISOLATE_EXITED', caused('ISOLATE_EXITED', 'isolate-exit'), /^The isolate ended/],
+    ['RUN_TIMEOUT', caused('RUN_TIMEOUT', 'run-timeout'), /^The tool did not end/],
+  ] as const)('tells %s and not what a schema complained of', (_, verdict, message) => {
+    const complaint = { message: 'The value was refused' };
+    expect(explaining(verdict, { complaint })?.message).toMatch(message);
+  });
+
+  it.each(['INVALID_INPUT', 'INVALID_OUTPUT'])('hides a torn value at the end of a complaint of %s', (code) => {
+    const complaint = { message: 'The value was refused: hunt', truncated: true };
+    expect(explaining(explained(code), { complaint })).toMatchObject({
+      message: 'The value was refused: [redacted]',
+      truncated: true,
+    });
+  });
+
+  it('hides a torn value at the end of an uncaught error', () => {
+    const attempt = failedAttempt({ code: 'UNCAUGHT', message: 'it was hunter', truncated: true });
+    expect(explaining(explained('UNCAUGHT'), { attempt })).toMatchObject({
+      message: expect.stringMatching(/^it was \[redacted\] \(uncaught; /),
+      truncated: true,
+    });
+  });
+
+  it.each(['cancel', 'output-limit'] as const)('says that the reason of a %s was cut', (kind) => {
+    const reason = boundText('x'.repeat(5_000), TEXT_LIMITS.reasonBytes);
+    expect(explaining(caused('CANCELLED', kind, reason))?.truncated).toBe(true);
+    expect(explaining(caused('CANCELLED', kind, 'user left…'))?.truncated).toBe(false);
   });
 
   it('tells what onPrepared threw', () => {

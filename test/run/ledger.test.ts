@@ -22,6 +22,13 @@ describe('Ledger', () => {
     expect(reason).toBe('[redacted] leaked');
   });
 
+  it('bounds a reason after it hid what is known', () => {
+    const reason = `${'x'.repeat(1_015)} hunter2 ${'y'.repeat(5_000)}`;
+    const stop = ledger().enter({ kind: 'cancel', atMs: 1_000, reason }, 'running');
+    expect(Buffer.byteLength(stop.reason ?? '')).toBeLessThanOrEqual(1_024);
+    expect(stop.reason).toMatch(/x \[reda…$/);
+  });
+
   it('enters a deadline that was due before the stop that is noticed', () => {
     const own = ledger();
     own.expect({ kind: 'run-timeout', atMs: 1_050 });

@@ -57,6 +57,19 @@ describe('Observers', () => {
     expect(thrown).toEqual([new Error('broken')]);
   });
 
+  it('keep what one throws at an event of no request for the next result', () => {
+    const broken: Observer = {
+      onEvent: () => {
+        throw new Error('broken');
+      },
+    };
+    const { observers } = opened([broken]);
+    observers.tell(isolateEvent('a'));
+    observers.tell(isolateEvent('b'));
+    expect(observers.takeLeft()).toEqual(['An observer threw and hears no more: broken']);
+    expect(observers.takeLeft()).toEqual([]);
+  });
+
   it("join the supervisor's own with those of scope and request, in that order", () => {
     const one = (): Observer => ({ onEvent: ignore });
     const [own, scope, request] = [one(), one(), one()];

@@ -45,6 +45,19 @@ describe('notifyPrepared', () => {
     expect([input.deep.page, labels.colour]).toEqual([3, 'blue']);
   });
 
+  it('leaves no rejection of a promise unhandled, and refuses it all the same', async () => {
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', hear);
+    const late = (async () => {
+      throw new Error('late');
+    }) as unknown as () => undefined;
+    expect(() => notified(late)).toThrow(/must be synchronous/);
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', hear);
+    expect(unhandled).toEqual([]);
+  });
+
   it('throws what the callback throws, and refuses a promise', () => {
     expect(() =>
       notified(() => {

@@ -27,6 +27,20 @@ describe('fork', () => {
     expect([ctx.tenant, ctx.run, ctx.branch]).toEqual(['acme', 'r-1', 'b']);
   });
 
+  it.each(['tenant', 'run'])('refuses another %s than the scope has', (name) => {
+    expect(() =>
+      scopeRig()
+        .open()
+        .fork({ [name]: 'other' }),
+    ).toThrow(new RegExp(`Unknown option "${name}" of fork`));
+  });
+
+  it('keeps the branch and the trace where they are given as undefined', () => {
+    const scope = scopeRig().open({ branch: 'b' });
+    const { ctx } = scope.fork({ branch: undefined, trace: undefined } as object);
+    expect([ctx.branch, ctx.trace]).toEqual(['b', scope.ctx.trace]);
+  });
+
   it('hears the observers of the scopes around it first', () => {
     const [a, b] = [{ onEvent: () => undefined }, { onEvent: () => undefined }];
     expect(
