@@ -203,7 +203,7 @@ describe('secrets of an input that was never accepted', () => {
 });
 
 describe('labels', () => {
-  it('are hidden by what the supervisor knows from the first event on, then by the secrets too', async () => {
+  it('hide what the supervisor knows at once, then the secrets too', async () => {
     const events: Event[] = [];
     const prepared: PreparedRun[] = [];
     const host = await openFakeHost(obedientFar, { redact: { values: ['always'] } });

@@ -16,7 +16,7 @@ import { openLoader } from './load.ts';
 import { openOutbox } from './outbox.ts';
 import { openProbes } from './probes.ts';
 import { receiveMessageOnPort, threadId } from './references.ts';
-import { openServer } from './serve.ts';
+import { type Calls, openServer } from './serve.ts';
 
 /** Makes this thread an isolate. Answers when it is ready to serve. */
 export default function install(task: InstallTask): Installed {
@@ -26,7 +26,9 @@ export default function install(task: InstallTask): Installed {
   installPlainEnv();
   const capture = captureOutput(outbox, task.tailBytes);
   const followed = follow((pid, alive) => outbox.post({ t: 'child', pid, alive }));
-  const calls = openCalls<HostCalls>((d) => outbox.post({ t: 'call', d }));
+  const toHost = (d: unknown): void => outbox.post({ t: 'call', d });
+  /** Of the lease in progress, or of the last one. */
+  let calls = openCalls<HostCalls>(toHost);
 
   const take = (message: HostMessage): void => {
     if (message.t === 'run') server.run(message);
@@ -45,21 +47,38 @@ export default function install(task: InstallTask): Installed {
     probes,
     loader: openLoader(() => probes.rebase()),
     readPort: () => readPort(port, take),
-    calls: () => calls.channel().remote,
+    openCalls: () => (calls = openCalls<HostCalls>(toHost)),
   });
   const hooks = openCalls((d) => outbox.post({ t: 'hook', d }), server.hooks);
   process.setUncaughtExceptionCaptureCallback((error) => server.fatal(error));
   return { threadId };
 }
 
+interface LazyChannel<Remote extends object> extends Calls<Remote> {
+  receive(message: CallMessage): void;
+}
+
 /** A channel made when it is first needed. */
-function openCalls<Remote extends object>(
-  post: (d: unknown) => void,
-  methods?: object,
-): { channel(): Channel<Remote>; receive(message: CallMessage): void } {
+function openCalls<Remote extends object>(post: (d: unknown) => void, methods?: object): LazyChannel<Remote> {
   let channel: Channel<Remote> | null = null;
-  const open = (): Channel<Remote> => (channel ??= openChannel<Remote>({ post, expose: methods }));
-  return { channel: open, receive: ({ d }) => open().receive(d) };
+  let ended: string | null = null;
+  const open = (): Channel<Remote> => {
+    if (channel !== null) return channel;
+    channel = openChannel<Remote>({ post, expose: methods });
+    if (ended !== null) channel.end(ended);
+    return channel;
+  };
+  return {
+    get used() {
+      return channel !== null;
+    },
+    remote: () => open().remote,
+    receive: ({ d }) => open().receive(d),
+    end(reason) {
+      ended = reason;
+      channel?.end(reason);
+    },
+  };
 }
 
 function readPort(port: MessagePort, take: (message: HostMessage) => void): void {

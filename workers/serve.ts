@@ -50,6 +50,16 @@ const RECALLED: Failure = {
   truncated: false,
 };
 
+/**
+ * How long an isolate watches for its next lease before its loop may sleep, in milliseconds; how many leases it may take
+ * that way before the loop gets a turn; and how many it lets pass unwatched after it watched in vain.
+ */
+const WATCH_MS = 0.06;
+const WATCHED_IN_A_ROW = 32;
+const UNWATCHED = 15;
+
+const OVER = 'the lease of this call is over';
+
 export interface Server {
   run(message: RunMessage): void;
   stop(message: StopMessage): void;
@@ -67,7 +77,17 @@ export interface Far {
   readonly loader: Loader;
   /** Takes what the host has posted so far. */
   readonly readPort: () => void;
-  readonly calls: () => HostCalls;
+  /** Opens the calls of one lease. */
+  readonly openCalls: () => Calls<HostCalls>;
+}
+
+/** Calls of the host, of one lease. */
+export interface Calls<Remote extends object> {
+  /** Whether one was made. */
+  readonly used: boolean;
+  remote(): Remote;
+  /** Rejects what is unanswered and every later call. */
+  end(reason: string): void;
 }
 
 export function openServer(far: Far): Server {
@@ -75,6 +95,7 @@ export function openServer(far: Far): Server {
   let current: { readonly seq: number; readonly watch: StopWatch } | null = null;
   let last: { readonly seq: number; readonly tool: LoadedTool | null } = { seq: 0, tool: null };
   let toldFatal = -1;
+  let unwatched = 0;
 
   const serve = async (message: RunMessage): Promise<void> => {
     const { seq } = message;
@@ -101,6 +122,7 @@ export function openServer(far: Far): Server {
       return;
     }
     far.capture.attribute(seq);
+    const calls = far.openCalls();
     const turn = setImmediate(() => outbox.post({ t: 'started', seq }));
 
     let tool: LoadedTool | null = null;
@@ -114,7 +136,7 @@ export function openServer(far: Far): Server {
     }
     if (tool !== null) {
       const { run } = tool;
-      live = createToolContext(message, watch, outbox, far.calls);
+      live = createToolContext(message, watch, outbox, calls.remote);
       try {
         value = await run(message.input, live.context);
       } catch (error) {
@@ -144,8 +166,29 @@ export function openServer(far: Far): Server {
       }
     }
     if (failure !== null) outbox.post({ t: 'settled', seq, ok: false, failure, clean: false, ...hooks, ranMs });
-    else if (clean) return;
+    else if (clean) {
+      calls.end(OVER);
+      // A call that is rejected now and that nobody awaited is to be seen before another lease could be blamed for it.
+      if (!calls.used) watchForNext(seq);
+      return;
+    }
     await lookAgain(seq, cheap, failure !== null || sampled);
+    // Not before: an effect that nobody awaited may still tell its end.
+    calls.end(OVER);
+  };
+
+  /** Under a stream of short leases, waking a thread that sleeps costs more than watching; without one it is not tried. */
+  const watchForNext = (seq: number): void => {
+    if (unwatched > 0) unwatched -= 1;
+    else if (seq % WATCHED_IN_A_ROW !== 0) {
+      const until = now() + WATCH_MS;
+      while (atomicsLoad(far.words, WORD.POSTED) === seq) {
+        if (now() < until) continue;
+        unwatched = UNWATCHED;
+        return;
+      }
+      far.readPort();
+    }
   };
 
   const lookAgain = async (seq: number, cheap: readonly WireFinding[], full: boolean): Promise<void> => {

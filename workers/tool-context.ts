@@ -18,6 +18,8 @@ import type { StopWatch } from './stop-watch.ts';
 const PROGRESS_MS = 50;
 /** Characters of a log line's message, and of its fields. */
 const LINE_LENGTH = 2_048;
+/** In place of what is too long, as JSON. */
+const CUT = '{"truncated":true}';
 
 export interface LiveContext {
   readonly context: ToolContext;
@@ -173,16 +175,18 @@ function openLog(
 }
 
 function lineText(message: unknown): string {
-  const { plain } = toPlain(message);
-  const text = typeof message === 'string' ? message : typeof plain === 'string' ? plain : (stringify(plain) ?? '');
-  return sliceText(text, 0, LINE_LENGTH);
+  const { plain, truncated } = toPlain(message);
+  if (typeof message === 'string' || typeof plain === 'string')
+    return sliceText(typeof message === 'string' ? message : (plain as string), 0, LINE_LENGTH);
+  // Within JSON the host could not see where a text was cut, nor hide the torn rest of a value there.
+  return truncated ? CUT : sliceText(stringify(plain) ?? '', 0, LINE_LENGTH);
 }
 
 function fieldsText(fields: unknown): string | null {
   if (fields === undefined || fields === null) return null;
   try {
     const text = stringify(toPlain(fields).plain);
-    return text.length <= LINE_LENGTH ? text : '{"truncated":true}';
+    return text.length <= LINE_LENGTH ? text : CUT;
   } catch {
     // A tool may have put a `toJSON` on a prototype.
     return null;

@@ -10,7 +10,7 @@ import type { Finding, IntentState } from '../model/result.ts';
 import type { Effects } from '../model/tool.ts';
 import type { Failure } from './failure.ts';
 
-/** Indices into the isolate's shared `Int32Array`. The host writes STOP and credits CREDIT; the isolate writes the rest. */
+/** Indices into the isolate's shared `Int32Array`. The host writes STOP and POSTED and credits CREDIT; the isolate writes the rest. */
 export const WORD = {
   /** Sequence number of the last lease the isolate has started; 0 before the first. */
   STARTED: 0,
@@ -20,8 +20,10 @@ export const WORD = {
   CREDIT: 2,
   /** Bytes of output the isolate holds back, or has dropped, because the window is full: lost if it ends now. */
   HELD: 3,
+  /** Sequence number of the last lease whose run was posted. Set by the host, after the message. */
+  POSTED: 4,
 } as const;
-export const WORDS = 4;
+export const WORDS = 5;
 
 /** Over this much unread output an isolate keeps only the tail, and counts the rest. Bytes. */
 export const CREDIT_BYTES = 256 * 1024;

@@ -70,7 +70,7 @@ describe('dispatch', () => {
     },
   );
 
-  it('hides known values in name and key from log and result, and not in the key it grants', async () => {
+  it('hides known values in name and key, except from the effect itself', async () => {
     const { effects, journal, setting } = opened();
     expect(await effects.dispatch(1, { ...CHARGE, name: 'pay hunter2', key: 'k-hunter2' })).toBe('k-hunter2');
     await effects.settle(1, 'pay hunter2', 'applied');

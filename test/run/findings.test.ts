@@ -40,7 +40,7 @@ describe('judged', () => {
     ]);
   });
 
-  it('for any findings stays within the number of kinds and condemns by the same of them', () => {
+  it('for any findings keeps every kind, within bounds, and condemns alike', () => {
     const kind = fc.constantFrom(...FINDING_KINDS);
     const finding = fc.record({ kind, detail: fc.string({ maxLength: 3_000 }) });
     fc.assert(

@@ -105,3 +105,51 @@ describe('blobs', () => {
     ]);
   });
 });
+
+describe('calls of a lease that is over', () => {
+  const never: Partial<HostCalls> = { putBlob: () => new Promise(() => {}) };
+
+  it.each([1, 64])('take nothing from the next one when %i were left unanswered', async (count) => {
+    const asked: number[] = [];
+    const putBlob = (seq: number) => {
+      asked.push(seq);
+      return seq === 1 ? new Promise<string>(() => {}) : Promise.resolve(`of ${seq}`);
+    };
+    const { far } = await openCalled({ putBlob, getBlob: async () => new Uint8Array([1, 2]) });
+    expect((await far.run('calling', 'leaveUnanswered', count)).value).toBe('left');
+    const { value } = await far.run('calling', 'blobs', new Uint8Array([1]));
+    expect(value).toEqual(['of 2', new Uint8Array([1, 2])]);
+    expect(asked).toHaveLength(count + 1);
+  });
+
+  it('are rejected', async () => {
+    const { far } = await openCalled(never);
+    const { seq } = await far.run('calling', 'leaveUnanswered', 3);
+    await far.looked(seq);
+    const { value } = await far.run('calling', 'rejections');
+    expect(value).toEqual(Array.from({ length: 3 }, () => 'the lease of this call is over'));
+  });
+
+  it('that nobody awaited are blamed on no later lease', async () => {
+    const { far } = await openCalled(never);
+    await far.run('calling', 'rejections');
+    const { seq } = await far.run('calling', 'leaveUncaught');
+    expect(await far.until('fatal')).toMatchObject({ seq: 0, failure: { message: 'the lease of this call is over' } });
+    expect(far.of('settled').find((settled) => settled.seq === seq)?.ok).toBe(true);
+  });
+
+  it('reach the host no more, and no effect runs', async () => {
+    const asked: string[] = [];
+    const told = (name: string) => async (): Promise<never> => {
+      asked.push(name);
+      throw new Error('asked');
+    };
+    const { far } = await openCalled({ getBlob: told('get'), putBlob: told('put'), dispatch: told('dispatch') });
+    const { seq } = await far.run('calling', 'leaveContext', null, declared);
+    await far.looked(seq);
+    const { value } = await far.run('calling', 'useLeftContext', null, declared);
+    const over = 'rejected: getBlob: the lease of this call is over';
+    expect(value).toEqual([over, over.replace('getBlob', 'putBlob'), over.replace('getBlob', 'dispatch')]);
+    expect(asked).toEqual([]);
+  });
+});
