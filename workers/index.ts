@@ -30,7 +30,8 @@ export interface ToolContext {
   /** Lines of at most 2 KiB. `fields` are reduced to plain data. Never throws. */
   readonly logger: Readonly<Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>>;
   /**
-   * Lets one outside effect happen, once the intent is recorded; `effect` gets the idempotency key to send along.
+   * Lets one outside effect happen, once the intent is recorded; `effect` gets the idempotency key to send along. Name and
+   * key are strings of 1 to 256 characters; log and result tell them redacted.
    * Rejects with the effect's own error; with the stop's reason when a stop came first; or when the intent is refused
    * or 64 calls are unanswered already. Then the effect was not started.
    */

@@ -51,6 +51,7 @@ export interface LeaseRecord {
   readonly isolate: { readonly id: string; readonly kind: 'thread' | 'process' | 'inline' } | null;
   readonly path: readonly LeaseState[];
   readonly end: 'completed' | 'quarantined';
+  /** More than 16 are told once per kind, with their number. */
   readonly findings: readonly Finding[];
 }
 

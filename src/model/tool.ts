@@ -26,7 +26,10 @@ export interface ToolDefinition<I extends z.ZodType = z.ZodType, O extends z.Zod
   readonly isolation?: Isolation;
   readonly runTimeoutMs?: number;
   readonly graceMs?: number;
-  /** Values of this input that must never appear in a result, event or log. */
+  /**
+   * Values of this input that must never appear in a result, event or log. Called once with an accepted input; anything but an
+   * array of strings, a promise for one, refuses the request.
+   */
   readonly secrets?: (input: z.output<I>) => readonly string[];
 }
 

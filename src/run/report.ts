@@ -68,7 +68,7 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     durability: parts.durability,
     diagnostics: attempt?.capture.diagnostics ?? diagnosticsOf(parts.notes ?? NONE),
     logs: attempt?.capture.logs ?? NONE,
-    dropped: attempt === null ? NOTHING_DROPPED : Object.freeze(attempt.capture.dropped),
+    dropped: attempt === null ? droppedOf(parts.notes ?? NONE) : Object.freeze(attempt.capture.dropped),
   });
 }
 
@@ -80,7 +80,16 @@ export function wordedError(code: string, name: string, message: string, more: P
 }
 
 function diagnosticsOf(notes: readonly string[]): RunResult['diagnostics'] {
-  return Object.freeze(notes.map((message) => Object.freeze({ code: 'OBSERVER_THREW', message, atMs: 0 })));
+  return Object.freeze(
+    notes
+      .slice(0, TEXT_LIMITS.diagnostics)
+      .map((message) => Object.freeze({ code: 'OBSERVER_THREW', message, atMs: 0 })),
+  );
+}
+
+function droppedOf({ length }: readonly string[]): RunResult['dropped'] {
+  const diagnostics = Math.max(0, length - TEXT_LIMITS.diagnostics);
+  return diagnostics === 0 ? NOTHING_DROPPED : Object.freeze({ ...NOTHING_DROPPED, diagnostics });
 }
 
 function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {

@@ -28,7 +28,7 @@ import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
 import type { RequestHost } from './request-host.ts';
 import { redactorFor } from './secrets.ts';
-import { type Validated, validate } from './validate.ts';
+import { unvalidated, type Validated, validate } from './validate.ts';
 
 export class Request implements AttemptHost, ScopeChild, Waiting {
   readonly id = mintId('req');
@@ -159,12 +159,10 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   }
 
   #proceed(validated: Validated | null): void {
-    if (validated === null && this.#early.stops.length === 0 && this.#budget.due === null) {
-      this.#reject({ message: `The input was not validated within validateMs (${this.#bounds.validateMs} ms).` });
-      return;
-    }
+    if (validated === null && this.#early.stops.length === 0 && this.#budget.due === null)
+      this.#reject(unvalidated('The input', this.#bounds.validateMs));
     // Stopped before its input was accepted: that input is neither shown nor asked for its secrets.
-    if (validated === null) this.#enqueue(undefined);
+    else if (validated === null) this.#enqueue(undefined);
     else if (!validated.ok) this.#reject(validated);
     else {
       const redactor = redactorFor(this.#tool, validated.value, this.#redactor);
@@ -250,13 +248,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
       if (settled === null && due !== null) this.#attempt?.enterAfter(due);
       // Until the schema accepts it there is no value, so a stop that came meanwhile decides.
       if (settled === null && this.#wasStoppedMeanwhile) this.#finish({});
-      else
-        this.#judgeValue(
-          settled ?? {
-            ok: false,
-            message: `The value was not validated within validateMs (${this.#bounds.validateMs} ms).`,
-          },
-        );
+      else this.#judgeValue(settled ?? unvalidated('The value', this.#bounds.validateMs));
     });
   }
 

@@ -33,6 +33,11 @@ export function validate(schema: z.ZodType, x: unknown, what: string): Validated
   }
 }
 
+/** What is said when a schema took too long. */
+export function unvalidated(what: string, validateMs: number): Validated & { readonly ok: false } {
+  return { ok: false, message: `${what} was not validated within validateMs (${validateMs} ms).` };
+}
+
 const CTX: z.core.ParseContextInternal = { async: true };
 
 function told(parsed: z.core.ParsePayload, what: string): Validated {

@@ -10,7 +10,7 @@ import { LEASE_STATES, STOP_KINDS } from '../../src/model/stop.ts';
 import { createRedactor } from '../../src/output/redaction.ts';
 import { Attempt } from '../../src/run/attempt.ts';
 import { explain } from '../../src/run/explain.ts';
-import { type ReportParts, report } from '../../src/run/report.ts';
+import { type ReportParts, report, wordedError } from '../../src/run/report.ts';
 import { FAILURE } from '../support/fake-tenure.ts';
 import { attemptParts } from './attempt-parts.ts';
 
@@ -171,5 +171,22 @@ describe('report', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('wordedError', () => {
+  it('bounds its message to 4 KiB, and says that it did', () => {
+    const error = wordedError('CANCELLED', 'AbortError', `The request was cancelled: ${'x'.repeat(10_000)}.`);
+    expect(Buffer.byteLength(error.message)).toBe(4_096);
+    expect(error).toMatchObject({ code: 'ERR_LEASEHOLD_CANCELLED', truncated: true });
+    expect(wordedError('CANCELLED', 'AbortError', 'left').truncated).toBe(false);
+  });
+});
+
+describe('report without an attempt', () => {
+  it('keeps 64 notes as diagnostics, and counts the rest', () => {
+    const { diagnostics, dropped } = report(parts({ notes: Array.from({ length: 70 }, (_, n) => `note ${n}`) }));
+    expect(diagnostics).toHaveLength(64);
+    expect(dropped).toEqual({ diagnostics: 6, logLines: 0, lateEvents: 0 });
   });
 });
