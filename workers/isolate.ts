@@ -69,9 +69,6 @@ function openCalls<Remote extends object>(post: (d: unknown) => void, methods?: 
     return channel;
   };
   return {
-    get used() {
-      return channel !== null;
-    },
     remote: () => open().remote,
     receive: ({ d }) => open().receive(d),
     end(reason) {

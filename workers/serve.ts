@@ -51,11 +51,10 @@ const RECALLED: Failure = {
 };
 
 /**
- * How long an isolate watches for its next lease before its loop may sleep, in milliseconds; how many leases it may take
- * that way before the loop gets a turn; and how many it lets pass unwatched after it watched in vain.
+ * How long an isolate watches for its next lease before its loop may sleep, in milliseconds; and how many leases it lets
+ * pass unwatched after it watched in vain.
  */
 const WATCH_MS = 0.06;
-const WATCHED_IN_A_ROW = 32;
 const UNWATCHED = 15;
 
 const OVER = 'the lease of this call is over';
@@ -83,8 +82,6 @@ export interface Far {
 
 /** Calls of the host, of one lease. */
 export interface Calls<Remote extends object> {
-  /** Whether one was made. */
-  readonly used: boolean;
   remote(): Remote;
   /** Rejects what is unanswered and every later call. */
   end(reason: string): void;
@@ -168,8 +165,9 @@ export function openServer(far: Far): Server {
     if (failure !== null) outbox.post({ t: 'settled', seq, ok: false, failure, clean: false, ...hooks, ranMs });
     else if (clean) {
       calls.end(OVER);
-      // A call that is rejected now and that nobody awaited is to be seen before another lease could be blamed for it.
-      if (!calls.used) watchForNext(seq);
+      // Not in this turn: a rejection that the tool left is to be seen before another lease could be blamed for it.
+      if (unwatched > 0) unwatched -= 1;
+      else setImmediate(() => watchForNext(seq));
       return;
     }
     await lookAgain(seq, cheap, failure !== null || sampled);
@@ -179,16 +177,14 @@ export function openServer(far: Far): Server {
 
   /** Under a stream of short leases, waking a thread that sleeps costs more than watching; without one it is not tried. */
   const watchForNext = (seq: number): void => {
-    if (unwatched > 0) unwatched -= 1;
-    else if (seq % WATCHED_IN_A_ROW !== 0) {
-      const until = now() + WATCH_MS;
-      while (atomicsLoad(far.words, WORD.POSTED) === seq) {
-        if (now() < until) continue;
-        unwatched = UNWATCHED;
-        return;
-      }
-      far.readPort();
+    if (last.seq !== seq || current !== null) return;
+    const until = now() + WATCH_MS;
+    while (atomicsLoad(far.words, WORD.POSTED) === seq) {
+      if (now() < until) continue;
+      unwatched = UNWATCHED;
+      return;
     }
+    far.readPort();
   };
 
   const lookAgain = async (seq: number, cheap: readonly WireFinding[], full: boolean): Promise<void> => {

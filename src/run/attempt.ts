@@ -173,7 +173,6 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.#end();
   }
 
-  /** A stop came before user code ran. */
   onStoppedBefore(): void {
     void this.calls.withdrawBody();
     this.#leaveUnharmed();
@@ -209,7 +208,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     }
     const now = this.#now();
     const { failure } = record;
-    this.#enterOwnDeadline(failure);
+    if (failure?.ofStop === true) this.#stopping.enterOwn();
     const answer: Answer = failure === undefined ? { ok: true, value: record.value } : { ok: false, failure };
     if (record.recalled === true) void this.calls.withdrawBody();
     else this.calls.settleBody(answer, this.ledger.stops.length > 0);
@@ -230,47 +229,37 @@ export class Attempt implements Startable, Stoppable, Gate {
       (found) => {
         if (this.lease.ended) return;
         isolate.sweep();
-        this.findings = this.#judge([...found, ...isolate.found]);
+        this.findings = judged([...found, ...isolate.found], this.#setting.condemn, this.#setting.redactor);
         if (this.findings.some(({ condemns }) => condemns)) this.#quarantine([]);
         else this.#conclude(this.#now());
       },
     );
   }
 
-  #conclude(now: number): void {
-    if (this.lease.send({ type: 'CLEAN' }, now) === 'completed') this.#leaveUnharmed();
-  }
-
-  /** The isolate's own timer may abort the tool a moment before the host's would: the deadline came first all the same. */
-  #enterOwnDeadline(failure: Failure | undefined): void {
-    const earliest = this.ledger.earliest();
-    if (failure?.ofStop !== true || this.ledger.stops.length > 0 || earliest === undefined) return;
-    this.#stopping.stop({ ...earliest, atMs: Math.min(earliest.atMs, this.#now()) });
-  }
-
   /** An error that nothing caught: the tool cannot go on, and what it still does until the thread ends counts as its own. */
   #fail(failure: Failure): void {
     if (this.answer !== null) return;
-    this.#enterOwnDeadline(failure);
+    if (failure.ofStop) this.#stopping.enterOwn();
     this.#decide({ ok: false, failure });
     this.lease.send({ type: 'SETTLED' });
     this.#stopping.condemn();
-  }
-
-  #judge(findings: readonly WireFinding[]): readonly Finding[] {
-    return judged(findings, this.#setting.condemn, this.#setting.redactor);
   }
 
   /** Ends the lease with a condemned isolate. A kill that is still to come goes on behind. */
   #quarantine(found: readonly WireFinding[]): void {
     const { isolate, lease } = this;
     if (isolate === null) return;
-    if (found.length > 0) this.findings = this.#judge([...isolate.found, ...found]);
+    if (found.length > 0)
+      this.findings = judged([...isolate.found, ...found], this.#setting.condemn, this.#setting.redactor);
     lease.send({ type: 'DIRTY' });
     isolate.disown();
     isolate.condemn();
     this.#setting.emit({ type: 'lease.quarantined', lease: lease.id, isolate: isolate.id, findings: this.findings });
     this.#end();
+  }
+
+  #conclude(now: number): void {
+    if (this.lease.send({ type: 'CLEAN' }, now) === 'completed') this.#leaveUnharmed();
   }
 
   #leaveUnharmed(): void {

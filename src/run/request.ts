@@ -29,6 +29,7 @@ import type { Waiting } from './queue.ts';
 import type { RequestHost } from './request-host.ts';
 import { redactorFor } from './secrets.ts';
 import { unvalidated, type Validated, validate } from './validate.ts';
+import { ValueCheck } from './value-check.ts';
 
 export class Request implements AttemptHost, ScopeChild, Waiting {
   readonly id = mintId('req');
@@ -48,8 +49,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   #attempt: Attempt | null = null;
   /** What came before there was an attempt to take it. */
   readonly #early: { readonly stops: IncomingStop[]; readonly notes: string[] } = { stops: [], notes: [] };
-  /** The lease has ended and a schema still looks at the value: until it accepts, a stop counts. */
-  #checking = false;
+  #check: ValueCheck | null = null;
   /** The result is made: nothing can be told in it any more. */
   #reported = false;
   #resolve!: (result: RunResult) => void;
@@ -117,7 +117,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
 
   stop(stop: ScopeStop | IncomingStop): void {
     if (this.#attempt === null) this.#early.stops.push(stop);
-    else if (this.#checking) this.#attempt.enterAfter(stop);
+    else if (this.#check?.isGoingOn === true) this.#attempt.enterAfter(stop);
     else this.#attempt.stop(stop);
     this.#budget.wake();
   }
@@ -149,7 +149,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     else if (answer === null) this.#finish({});
     else if (!answer.ok)
       this.#finish({ outcome: { kind: 'exception', code: answer.failure.code, ofStop: answer.failure.ofStop } });
-    else this.#checkValue(answer.value);
+    else if (this.#check !== null) this.#check.run(this.#tool.output, answer.value, (end) => this.#finish(end));
   }
 
   #note(message: string): void {
@@ -184,6 +184,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     const attempt = this.#makeAttempt(input);
     const { journal, capture } = attempt;
     this.#attempt = attempt;
+    this.#check = new ValueCheck(attempt, this.#budget, this.#bounds.validateMs);
     for (const message of this.#early.notes) this.#note(message);
     void journal.tryWrite('prepared', { tool: this.#tool.name, effects: this.#tool.effects }, capture);
     void journal.tryWrite('admitted', {}, capture);
@@ -227,39 +228,6 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
       onProgress,
       onOutput,
     });
-  }
-
-  #checkValue(value: unknown): void {
-    const { output } = this.#tool;
-    if (output === null) {
-      this.#finish({ outcome: { kind: 'value', accepted: true }, value });
-      return;
-    }
-    const validated = validate(output, value, 'The value');
-    if (!(validated instanceof Promise)) {
-      this.#judgeValue(validated);
-      return;
-    }
-    this.#checking = true;
-    for (const { kind } of this.#attempt?.ledger.stops ?? []) this.#budget.drop(kind);
-    void this.#budget.within(this.#bounds.validateMs, validated).then((settled) => {
-      this.#checking = false;
-      const { due } = this.#budget;
-      if (settled === null && due !== null) this.#attempt?.enterAfter(due);
-      // Until the schema accepts it there is no value, so a stop that came meanwhile decides.
-      if (settled === null && this.#wasStoppedMeanwhile) this.#finish({});
-      else this.#judgeValue(settled ?? unvalidated('The value', this.#bounds.validateMs));
-    });
-  }
-
-  get #wasStoppedMeanwhile(): boolean {
-    const { ledger, lease } = this.#attempt ?? {};
-    return ledger !== undefined && ledger.stops.at(-1)?.state === lease?.state;
-  }
-
-  #judgeValue(validated: Validated): void {
-    if (validated.ok) this.#finish({ outcome: { kind: 'value', accepted: true }, value: validated.value });
-    else this.#finish({ outcome: { kind: 'value', accepted: false }, complaint: validated });
   }
 
   /** Follows the caller's signal and what already holds in the scope. */

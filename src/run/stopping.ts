@@ -63,6 +63,13 @@ export class Stopping {
     return accepted;
   }
 
+  /** The isolate's own timer aborted the tool a moment before the host's would have: the deadline came first all the same. */
+  enterOwn(): void {
+    const { ledger } = this.#attempt;
+    const earliest = ledger.stops.length === 0 ? ledger.earliest() : undefined;
+    if (earliest !== undefined) this.stop({ ...earliest, atMs: Math.min(earliest.atMs, this.#now()) });
+  }
+
   /** Enters a stop without acting on it. */
   note(pending: PendingStop): void {
     const { lease, ledger } = this.#attempt;

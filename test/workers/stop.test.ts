@@ -1,11 +1,19 @@
 /** Stops as a tool sees them: the flag, the signal, the deadline, and whose a thrown error is. */
 import { describe, expect, it } from 'vitest';
-import { openFar } from './far-host.ts';
+import { type FarHost, openFar } from './far-host.ts';
+
+/** Starts a tool of `stopping` and waits until its own code runs. */
+function begun(far: FarHost, exportName: string): number {
+  const words = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const seq = far.start('stopping', exportName, words);
+  while (Atomics.load(words, 0) === 0);
+  return seq;
+}
 
 describe('stopRequested', () => {
   it('turns true inside a busy loop, with the reason already there', async () => {
     const far = await openFar();
-    const seq = far.start('stopping', 'busyFlag');
+    const seq = begun(far, 'busyFlag');
     far.stop(seq, 'cancel', 'user left');
     const { failure } = await far.settled(seq);
     expect(failure).toMatchObject({ name: 'AbortError', ofStop: true, fields: { code: 'ERR_LEASEHOLD_CANCELLED' } });
@@ -32,7 +40,7 @@ describe('stopRequested', () => {
 describe('signal', () => {
   it('reads aborted inside a busy loop, and names the kind and the words of the stop', async () => {
     const far = await openFar();
-    const seq = far.start('stopping', 'busyAborted');
+    const seq = begun(far, 'busyAborted');
     far.stop(seq, 'parent-deadline', 'the scope ended');
     expect((await far.settled(seq)).value).toEqual([
       'TimeoutError',
@@ -50,7 +58,7 @@ describe('signal', () => {
   it('never aborts after the end, so a tool that keeps it sees nothing of later leases', async () => {
     const far = await openFar();
     await far.run('stopping', 'keepSignal');
-    const seq = far.start('stopping', 'untilAbort');
+    const seq = begun(far, 'untilAbort');
     far.stop(seq, 'cancel');
     await far.settled(seq);
     expect((await far.run('stopping', 'keepSignal')).value).toEqual([false, false]);
@@ -64,7 +72,7 @@ describe('ofStop', () => {
     ['abortShaped', true],
   ])('of an error is told by its graph: %s is %s', async (name, ofStop) => {
     const far = await openFar();
-    const seq = far.start('stopping', name);
+    const seq = begun(far, name);
     far.stop(seq, 'cancel');
     expect((await far.settled(seq)).failure?.ofStop).toBe(ofStop);
   });
