@@ -65,7 +65,6 @@ export class Attempt implements Startable, Stoppable, Gate {
   get isolate(): Isolate | null {
     return this.hold?.isolate ?? null;
   }
-
   /** Enters the queue; its owner grants it an isolate in its turn. */
   enqueue(): void {
     this.#setting.emit({ type: 'lease.queued', lease: this.lease.id, attempt: this.#setting.names.attempt });
@@ -75,7 +74,6 @@ export class Attempt implements Startable, Stoppable, Gate {
   grant(isolate: Isolate): void {
     this.#starting.grant(isolate);
   }
-  /** It was not granted at once. */
   awaitGrant(): void {
     if (this.lease.state === 'queued') this.#starting.expectGrant();
   }
