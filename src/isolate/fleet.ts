@@ -37,6 +37,9 @@ export interface IsolateInfo {
   readonly leases: number;
 }
 
+/** How long a missing standby may wait for its boot. Milliseconds. */
+const STANDBY_DELAY_MS = 5;
+
 export class Fleet implements Keeper {
   readonly #config: SupervisorConfig;
   readonly #source: TenureSource;
@@ -47,6 +50,7 @@ export class Fleet implements Keeper {
   #impairment: string | null = null;
   #retry: Timer | null = null;
   #ageing: Timer | null = null;
+  #spare: Timer | null = null;
   #booted = 0;
   #closed = false;
   #onAllEnded: (() => void) | null = null;
@@ -119,6 +123,7 @@ export class Fleet implements Keeper {
     if ('retire' in placement) {
       // One at a time: while a fresh one boots, the request waits for it.
       if (this.count().booting === 0) idle.find(({ id }) => id === placement.retire)?.retire();
+      this.#refill();
       return null;
     }
     const isolate = idle.find(({ id }) => id === placement.use) as Isolate;
@@ -150,8 +155,11 @@ export class Fleet implements Keeper {
       return;
     }
     this.#review();
-    this.#refill();
+    // Who waits is served first: to start a thread holds the host's loop for some milliseconds.
     this.#owner.onCapacity();
+    const { booting, idle, leased, resetting } = this.count();
+    if (booting + idle + leased + resetting < this.#config.isolates) this.#refill();
+    else this.#refillSoon();
   }
 
   onUnusedDeath(): void {
@@ -171,7 +179,7 @@ export class Fleet implements Keeper {
     const { clock } = this.#config;
     const deadline = clock.now() + withinMs;
     this.#closed = true;
-    for (const timer of [this.#retry, this.#ageing]) if (timer !== null) clock.clearTimeout(timer);
+    for (const timer of [this.#retry, this.#ageing, this.#spare]) if (timer !== null) clock.clearTimeout(timer);
     for (const isolate of [...this.#isolates]) {
       if (isolate.state === 'leased' || isolate.state === 'resetting') isolate.condemn();
       else isolate.retire();
@@ -208,6 +216,19 @@ export class Fleet implements Keeper {
         this.#refill();
       },
       delayMs,
+      this.#owner.isAwaited(),
+    );
+  }
+
+  /** Only the standby is missing: it can wait until what was just granted has had its answer. */
+  #refillSoon(): void {
+    if (this.#spare !== null || this.count().idle >= this.#target) return;
+    this.#spare = this.#config.clock.setTimeout(
+      () => {
+        this.#spare = null;
+        this.#refill();
+      },
+      STANDBY_DELAY_MS,
       this.#owner.isAwaited(),
     );
   }

@@ -63,13 +63,13 @@ describe('Fleet', () => {
     expect([fleet.free, fleet.replacements, told]).toEqual([0, 0, []]);
   });
 
-  it('frees the slot of a condemned isolate at once, and boots another beside it', async () => {
-    const { fleet, tenures, lease, told } = await opened({}, { dies: () => false });
+  it('frees the slot of a condemned isolate at once, and soon boots another beside it', async () => {
+    const { clock, fleet, tenures, lease, told } = await opened({}, { dies: () => false });
     const broken = lease();
     lease();
     broken.condemn();
     expect(fleet.acquire(ACME)).not.toBeNull();
-    await settle();
+    await clock.advance(10);
     expect(tenures.all).toHaveLength(4);
     expect([fleet.replacements, told]).toEqual([1, ['isolate.replaced']]);
   });
