@@ -13,7 +13,7 @@ import { type SupervisorContext, type SupervisorEvent, type SupervisorState, sup
 export type { Chart, ChartLogic, ChartSnapshot, Violation } from './chart.ts';
 export { type CompileOptions, compile } from './compile.ts';
 export { type IsolateContext, type IsolateEvent, type IsolateState, isolateMachine } from './isolate.ts';
-export { type LeaseContext, type LeaseEvent, type LeaseState, leaseMachine, MAX_LOSSES } from './lease.ts';
+export { type LeaseContext, type LeaseEvent, type LeaseState, leaseMachine } from './lease.ts';
 export {
   type SupervisorContext,
   type SupervisorEvent,

@@ -134,6 +134,14 @@ describe('README', () => {
     expect(links.filter((link) => !existsSync(join(ROOT, link)))).toEqual([]);
   });
 
+  it('links each promise to its test, and leaves no promise out', () => {
+    const links = [...text.matchAll(/\]\((test\/promises\/[^)]+)\)/g)].map(([, link = '']) => link);
+    expect([...new Set(links)].sort()).toEqual([...pathsUnder('test/promises', /\.test\.ts$/)].sort());
+    const promises = text.split('\nWhat it promises')[1]?.split('\n\n')[1] ?? '';
+    expect(promises.split(/^- /m).slice(1)).not.toEqual([]);
+    expect(promises.split(/^- /m).filter((line) => line !== '' && !line.includes('](test/promises/'))).toEqual([]);
+  });
+
   it('links to headings that exist', () => {
     const headings = [...text.matchAll(/^##+ (.*)$/gm)].map(([, words = '']) =>
       words.toLowerCase().replaceAll(' ', '-'),

@@ -4,6 +4,7 @@
  * Invariant: importing this module starts nothing and patches nothing; it works outside an isolate too.
  * Deliberately absent: everything an isolate does.
  */
+export { NotAppliedError } from './not-applied.ts';
 
 /** How an intent that is still open after a crash is treated by recovery. */
 export type OnAmbiguous = 'hold' | 'reconcile' | 'rerun-same-key' | 'assume-applied';
@@ -44,24 +45,4 @@ export interface ToolContext {
     put(bytes: Uint8Array): Promise<string>;
     get(digest: string): Promise<Uint8Array>;
   };
-}
-
-const brand = Symbol.for('leasehold.not-applied');
-
-/** Thrown by an effect that knows that nothing happened outside. Recognised by a brand: copies of this class agree. */
-export class NotAppliedError extends Error {
-  override readonly name = 'NotAppliedError';
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    Object.defineProperty(this, brand, { value: true });
-  }
-}
-
-/** True for a `NotAppliedError` of any copy of this package. Never throws. */
-export function isNotApplied(error: unknown): boolean {
-  try {
-    return typeof error === 'object' && error !== null && (error as Record<symbol, unknown>)[brand] === true;
-  } catch {
-    return false;
-  }
 }

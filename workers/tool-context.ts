@@ -9,7 +9,8 @@
 import { toPlain } from '../src/wire/failure.ts';
 import { type HostCalls, type LogMessage, MAX_CALLS_IN_FLIGHT, type RunMessage } from '../src/wire/protocol.ts';
 import { freeze, isNaN, sliceText, stringify, textOf } from '../src/wire/uncurried.ts';
-import { isNotApplied, type ToolContext } from './index.ts';
+import type { ToolContext } from './index.ts';
+import { isNotApplied } from './not-applied.ts';
 import type { Outbox } from './outbox.ts';
 import { Error, now, Uint8Array } from './references.ts';
 import type { StopWatch } from './stop-watch.ts';

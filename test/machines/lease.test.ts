@@ -7,7 +7,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
-import { type LeaseEvent, leaseLogic, leaseMachine, MAX_LOSSES } from '../../machines/index.ts';
+import { type LeaseEvent, leaseLogic, leaseMachine } from '../../machines/index.ts';
+import { MAX_LOSSES } from '../../machines/lease.ts';
 import { LEASE_STATES } from '../../src/model/stop.ts';
 import { lease } from './subjects.ts';
 import { describeTable, snapshotsOf, wordsOf } from './table.ts';
