@@ -143,6 +143,7 @@ export class Supervisor implements AsyncDisposable {
   untilReady(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#readying.push({ resolve, reject });
+      this.#fleet.hasten();
       this.#tellReady();
     });
   }

@@ -49,6 +49,7 @@ export class Fleet implements Keeper {
   #failures: number[] = [];
   #impairment: string | null = null;
   #retry: Timer | null = null;
+  #retryAt = 0;
   #ageing: Timer | null = null;
   #spare: Timer | null = null;
   #booted = 0;
@@ -206,18 +207,29 @@ export class Fleet implements Keeper {
     return share === 'none' || recycleFor(isolate.heapHistory, recycle, isolate.leases) !== null;
   }
 
-  /** Waits before the next boot: what dies at once would otherwise be started for ever. */
+  /**
+   * Waits before the next boot: what dies at once would otherwise be started for ever. Whoever waits meanwhile for isolates
+   * is waited for: the timer then holds the process.
+   */
   #pause(delayMs: number): void {
     if (this.#retry !== null || this.#closed) return;
-    this.#retry = this.#config.clock.setTimeout(
-      () => {
-        this.#retry = null;
-        this.#review();
-        this.#refill();
-      },
-      delayMs,
-      this.#owner.isAwaited(),
-    );
+    this.#retryAt = this.#config.clock.now() + delayMs;
+    this.#retry = this.#config.clock.setTimeout(() => this.#endPause(), delayMs, this.#owner.isAwaited());
+  }
+  #endPause(): void {
+    this.#retry = null;
+    this.#review();
+    this.#refill();
+  }
+
+  /** Somebody waits for isolates now: what was put off is not put off any longer, and a pause holds the process. */
+  hasten(): void {
+    const { clock } = this.#config;
+    if (this.#retry !== null) {
+      clock.clearTimeout(this.#retry);
+      this.#retry = clock.setTimeout(() => this.#endPause(), Math.max(0, this.#retryAt - clock.now()));
+    }
+    this.#refill();
   }
 
   /** Only the standby is missing: it can wait until what was just granted has had its answer. */
@@ -229,7 +241,7 @@ export class Fleet implements Keeper {
         this.#refill();
       },
       STANDBY_DELAY_MS,
-      this.#owner.isAwaited(),
+      false,
     );
   }
 

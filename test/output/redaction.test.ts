@@ -166,7 +166,8 @@ describe('plain', () => {
         );
         const strings: string[] = [];
         JSON.stringify(createRedactor({ values: [value] }).plain(holder), (key, part) => {
-          strings.push(key, String(part));
+          // An object may carry a `toString` of its own.
+          strings.push(key, typeof part === 'object' ? '' : String(part));
           return part;
         });
         for (const s of strings) expect(s).not.toContain(value);
