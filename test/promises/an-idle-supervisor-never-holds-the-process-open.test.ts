@@ -13,6 +13,7 @@ describe('a process', () => {
     ['ready', ['ready', 'exit'], 'ends beside idle isolates'],
     ['afterRuns', ['succeeded', 'succeeded', 'succeeded', 'exit'], 'ends after its runs'],
     ['afterKill', ['timed-out', 'exit'], 'ends after a kill'],
+    ['readyAfterKill', ['timed-out', 'ready', 'exit'], 'stays for isolates that somebody waits for'],
     ['openScope', ['succeeded', 'exit'], 'ends beside an open scope'],
     ['closed', ['closed', 'exit'], 'ends after two closes'],
     ['closedWhileBooting', ['closed', 'exit'], 'ends after a close while booting'],
