@@ -7,6 +7,8 @@ import type { CloseReport } from '../src/supervisor.ts';
 import { obedientFar } from './support/arbitraries.ts';
 import { settle } from './support/fake-clock.ts';
 import { closeFake, fakeTool, openFakeHost } from './support/fake-host.ts';
+import type { Far } from './support/fake-tenure.ts';
+import { heldLog } from './support/held-log.ts';
 
 type Host = Awaited<ReturnType<typeof openFakeHost>>;
 const never = new Promise<never>(() => {});
@@ -125,6 +127,64 @@ describe('close', () => {
     const { report, tookMs } = await closed(host, 100);
     expect(tookMs).toBeLessThanOrEqual(100);
     expect([(await running).status, report.interrupted]).toEqual(['interrupted', 1]);
+  });
+
+  it('counts what ran or waited, as interrupted only by itself, and nothing it refuses', async () => {
+    const host = await openFakeHost(obedientFar, { isolates: 3, standby: 0 });
+    const controller = new AbortController();
+    const ended: string[] = [];
+    const run = (behaviour: string, signal?: AbortSignal) =>
+      void host.supervisor
+        .runTool(fakeTool(), behaviour, signal === undefined ? {} : { signal })
+        .then(({ status }) => ended.push(status));
+    run('value');
+    await settle();
+    run('late-value');
+    run('hang', controller.signal);
+    run('hang');
+    await settle();
+    controller.abort();
+    const closing = closed(host, 1_000);
+    run('value');
+    const { report } = await closing;
+    expect(report).toEqual({ settled: 2, interrupted: 1, abandoned: [] });
+    expect(ended.sort()).toEqual(['cancelled', 'interrupted', 'rejected', 'succeeded', 'succeeded']);
+  });
+
+  it('settles and counts a request that waits for the log to take its end', async () => {
+    const host = await openFakeHost(obedientFar, { eventLog: heldLog(['closed']).eventLog });
+    const ended: RunResult[] = [];
+    void host.supervisor.runTool(fakeTool(), 'value').then((result) => ended.push(result));
+    await settle();
+    expect(ended).toEqual([]);
+    const { report, tookMs } = await closed(host, 1_000);
+    expect(ended).toMatchObject([{ status: 'succeeded', durability: 'none' }]);
+    expect([report.settled, tookMs <= 1_000]).toEqual([1, true]);
+  });
+
+  it('ends a drain that hangs by a kill of its own, which is no exit of the isolate', async () => {
+    const far: Far = {
+      run: (tenure, { seq }) =>
+        tenure.emit({
+          t: 'settled',
+          seq,
+          ok: true,
+          value: 'done',
+          clean: true,
+          reset: true,
+          healthCheck: false,
+          ranMs: 0,
+        }),
+    };
+    const host = await openFakeHost(far, { standby: 0, defaults: { resetMs: 5_000 } });
+    const ended: RunResult[] = [];
+    void host.supervisor.runTool(fakeTool(), 'value').then((result) => ended.push(result));
+    await host.clock.advance(150);
+    const { tookMs } = await closed(host, 600);
+    expect(tookMs).toBeLessThanOrEqual(600);
+    expect(ended).toMatchObject([{ status: 'succeeded', value: 'done', exit: null, also: [{ kind: 'shutdown' }] }]);
+    expect(ended[0]?.lease).toMatchObject({ end: 'quarantined', findings: [{ kind: 'killed', condemns: true }] });
+    expect(host.supervisor.statistics().protocolViolations).toBe(0);
   });
 
   it('comes with leaving the block', async () => {

@@ -124,6 +124,23 @@ describe('untilCapacity', () => {
     await closeFake(host);
   });
 
+  it('with a capacity of 0, waits for an isolate, and what is then asked is admitted', async () => {
+    const host = await openFakeHost(obedientFar, { queue: { capacity: 0 }, standby: 0 });
+    hang(host, 1);
+    await settle();
+    const ended: RunResult[] = [];
+    void host.supervisor
+      .untilCapacity()
+      .then(() => host.supervisor.runTool(fakeTool(), 'value'))
+      .then((result) => ended.push(result));
+    await settle();
+    expect(ended).toEqual([]);
+    host.tenures.working[0]?.value('first');
+    await settle();
+    expect(ended).toMatchObject([{ status: 'succeeded', value: 'done' }]);
+    await closeFake(host);
+  });
+
   it('resolves when the supervisor closes, since there will be no room', async () => {
     const host = await openFakeHost(obedientFar, { queue: { capacity: 1 } });
     hang(host, 2);

@@ -5,7 +5,7 @@ import { Fleet } from '../../src/isolate/fleet.ts';
 import type { Isolate, Occupant } from '../../src/isolate/isolate.ts';
 import { parseSupervisorOptions, type SupervisorOptions } from '../../src/model/options.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
-import { FakeTenures, type Far } from '../support/fake-tenure.ts';
+import { FAILURE, FakeTenures, type Far } from '../support/fake-tenure.ts';
 import { RUN } from './isolate-rig.ts';
 
 const MIB = 1024 * 1024;
@@ -199,6 +199,38 @@ describe('the restart limit', () => {
       await settle();
     }
     expect(new Set(told)).toEqual(new Set(['isolate.replaced']));
+  });
+});
+
+describe('an isolate with a finding', () => {
+  const late = { t: 'fatal', seq: 0, failure: FAILURE };
+
+  it.each([
+    ['by default', {}, ['gone', 2]],
+    ['never by the policy', { 'late-error': false }, ['idle', 1]],
+  ] as const)('is condemned while idle %s', async (_, condemn, [state, served]) => {
+    const { tenures, serve } = await opened({ isolates: 1, standby: 0, health: { condemn } });
+    const isolate = await serve();
+    tenures.all[0]?.emit(late);
+    await settle();
+    expect(isolate.state).toBe(state);
+    await serve();
+    expect(tenures.all).toHaveLength(served);
+  });
+
+  it.each([
+    ['by default', {}, 'gone'],
+    ['never by the policy', { 'late-error': false }, 'idle'],
+  ] as const)('is condemned at the end of a lease that ran nothing %s', async (_, condemn, state) => {
+    const { fleet, tenures, told } = await opened({ isolates: 1, standby: 0, health: { condemn } });
+    const isolate = fleet.acquire(ACME) as Isolate;
+    isolate.occupy(OCCUPANT);
+    tenures.all[0]?.emit(late);
+    await settle();
+    expect(isolate.state).toBe('leased');
+    isolate.vacate();
+    await settle();
+    expect([isolate.state, told.includes('impossible event')]).toEqual([state, false]);
   });
 });
 

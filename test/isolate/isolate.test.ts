@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { WORD } from '../../src/wire/protocol.ts';
 import { settle } from '../support/fake-clock.ts';
 import { FAILURE } from '../support/fake-tenure.ts';
-import { idleRig, isolateRig } from './isolate-rig.ts';
+import { idleRig, isolateRig, RUN } from './isolate-rig.ts';
 
 const EXIT = { code: 7, error: null };
 
@@ -84,6 +84,16 @@ describe('an isolate that is leased', () => {
     tenure.value(1);
     isolate.sweep();
     expect(heard).toEqual(['started', 'settled']);
+  });
+
+  it('reads on past what user code posted, whatever that is', async () => {
+    const { isolate, tenure, heard, run } = await idleRig({ schedule: 'manual' });
+    await run();
+    tenure.current = { t: 'run', seq: 1, ...RUN };
+    for (const posted of [undefined, null, 0, 'text']) tenure.emitForged(posted);
+    tenure.value(1);
+    isolate.sweep();
+    expect(heard).toEqual([...Array.from({ length: 4 }, () => 'keeper: violation'), 'settled']);
   });
 
   it('tells a stop by the flag and by a record', async () => {

@@ -1,4 +1,5 @@
 /** Journal: what of an attempt's entries the log has acknowledged. */
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { EventLog, LogEvent, NewLogEvent } from '../../src/model/stores.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
@@ -120,5 +121,18 @@ describe('Journal on a log that takes its time', () => {
     arrive();
     await settle();
     expect(journal.untilAcknowledged()).toBeNull();
+  });
+
+  it('awaits a promise of another realm', async () => {
+    const { slow, pending } = slowLog();
+    const Foreign = runInNewContext('Promise') as PromiseConstructor;
+    const append: EventLog['append'] = (event) => Foreign.resolve(slow.append(event));
+    const journal = journalOn({ ...slow, append });
+    for (const kind of ['prepared', 'admitted'] as const) void journal.write(kind, '', {});
+    const dispatched = journal.write('dispatched', 'charge', DISPATCHED);
+    expect([dispatched instanceof Promise, journal.intents()]).toEqual([true, []]);
+    for (const { acknowledge } of pending) acknowledge();
+    await dispatched;
+    expect(journal.intents()).toMatchObject([{ name: 'charge', state: 'dispatched' }]);
   });
 });

@@ -154,4 +154,17 @@ describe('untilCapacity', () => {
     await turns();
     expect(told).toBe(true);
   });
+
+  it('resolves when one that was expected is granted an isolate as it enters', async () => {
+    const { queue, gate, granted, waiting } = opened(1);
+    queue.expect();
+    let told = false;
+    void queue.untilCapacity().then(() => (told = true));
+    await turns();
+    expect(told).toBe(false);
+    gate.open = 1;
+    queue.enter(waiting('a'));
+    await turns();
+    expect([granted, told]).toEqual([['a'], true]);
+  });
 });

@@ -83,4 +83,26 @@ describe('validate', () => {
       message: expect.stringContaining('taken'),
     });
   });
+
+  it('asks an asynchronous schema once', async () => {
+    let asked = 0;
+    const schema = z.string().refine(async () => {
+      asked += 1;
+      return true;
+    });
+    expect(await validate(schema, 'x', 'The input')).toEqual({ ok: true, value: 'x' });
+    expect(asked).toBe(1);
+  });
+
+  it('takes a schema that rejects for a refusal, and leaves no rejection unhandled', async () => {
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', hear);
+    const schema = z.string().refine(() => Promise.reject(new Error('the store is down')));
+    const refused = await validate(schema, 'x', 'The input');
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', hear);
+    expect(refused).toMatchObject({ ok: false, message: 'The input could not be validated: the store is down' });
+    expect(unhandled).toEqual([]);
+  });
 });

@@ -99,4 +99,18 @@ describe('nested deadlines', () => {
     expect([value.status, value.cause, failure.status, failure.cause]).toEqual(['succeeded', null, 'failed', null]);
     await closeFake(host);
   });
+
+  it('that have passed start no tool, though nobody has noticed', async () => {
+    const host = await openFakeHost(obedientFar);
+    const scope = host.supervisor.openScope({ deadlineMs: 50 });
+    host.clock.jump(100);
+    const ended: RunResult[] = [];
+    void scope.runTool(fakeTool(), 'value').then((result) => ended.push(result));
+    await settle();
+    expect(ended).toMatchObject([
+      { status: 'timed-out', cause: { kind: 'parent-deadline', scope: scope.id }, also: [] },
+    ]);
+    expect(host.tenures.all.map(({ runs }) => runs)).toEqual([0, 0]);
+    await closeFake(host);
+  });
 });

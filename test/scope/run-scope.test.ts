@@ -1,5 +1,6 @@
 /** RunScope: deadlines that only tighten, stops that reach everything, an end after every end. */
 import { describe, expect, it } from 'vitest';
+import type { ShutdownReport } from '../../src/scope/child.ts';
 import { settle } from '../support/fake-clock.ts';
 import { BOUND_MS, countedSignal, namesIn, parkedChild, scopeRig, shutDown, untilStopped } from './scope-rig.ts';
 
@@ -150,6 +151,15 @@ describe('a deadline', () => {
     expect(scope.ctx.signal.aborted).toBe(true);
   });
 
+  it('that passed unseen aborts the signal for its own reason at a later cancel', () => {
+    const { clock, open } = scopeRig();
+    const scope = open({ deadlineMs: 50 });
+    const { signal } = scope.ctx;
+    clock.jump(100);
+    expect(scope.cancel('too late')).toEqual({ accepted: false });
+    expect(signal.reason).toMatchObject({ leaseholdCode: 'ERR_LEASEHOLD_PARENT_DEADLINE' });
+  });
+
   it('of an outer scope aborts an inner signal by the name of the outer', async () => {
     const { clock, open } = scopeRig();
     const outer = open({ deadlineMs: 50 });
@@ -190,6 +200,22 @@ describe('shutdown', () => {
     expect(report).toBeNull();
     await clock.advance(1);
     expect(report).toMatchObject({ abandoned: [{ name: 'stuck' }] });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('waits for a child as long as that may take, and tells of those in a fork', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const fork = scope.fork({ branch: 'b' });
+    const slow = { ...parkedChild('slow').child, boundMs: 3 * BOUND_MS };
+    fork.adopt(slow);
+    const reports: ShutdownReport[] = [];
+    void scope.shutdown().then((report) => reports.push(report));
+    await clock.advance(3 * BOUND_MS - 1);
+    expect(reports).toEqual([]);
+    fork.release(slow, 'killed');
+    await settle();
+    expect(reports.map(namesIn)).toEqual([{ completed: [], aborted: [], killed: ['slow'], abandoned: [] }]);
     expect(clock.pending).toBe(0);
   });
 

@@ -1,7 +1,10 @@
 /** Spawned: a function of the host in a scope, its failures, its stops and its hard timeout. */
 import { describe, expect, it } from 'vitest';
+import type { RunResult } from '../../src/model/result.ts';
 import type { RunScope } from '../../src/scope/run-scope.ts';
+import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
+import { closeFake, fakeTool, openFakeHost } from '../support/fake-host.ts';
 import { BOUND_MS, namesIn, parkedChild, scopeRig, shutDown, untilStopped } from './scope-rig.ts';
 
 const never = () => new Promise<never>(() => {});
@@ -159,6 +162,17 @@ describe('what a child starts', () => {
     expect(namesIn(await shutDown(scope, clock))).toMatchObject({ completed: ['outer'] });
   });
 
+  it('is told of by the child alone, and not beside it, when it hangs', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    scope.spawn('outer', (inner) => {
+      inner.spawn('deaf', never);
+      return never();
+    });
+    const report = namesIn(await shutDown(scope, clock));
+    expect(report).toEqual({ completed: [], aborted: [], killed: [], abandoned: ['outer'] });
+  });
+
   it('makes a stopped child abandoned when it is', async () => {
     const { clock, open } = scopeRig();
     const scope = open();
@@ -181,6 +195,30 @@ describe('what a child starts', () => {
       return untilStopped(inner);
     });
     expect(namesIn(await shutDown(scope, clock))).toMatchObject({ aborted: [], killed: ['outer'] });
+  });
+});
+
+describe('a request of a child', () => {
+  it.each(['cancel', 'parent-deadline', 'shutdown'] as const)('hears a %s of the scope once', async (kind) => {
+    const host = await openFakeHost(obedientFar);
+    const scope = host.supervisor.openScope(kind === 'parent-deadline' ? { deadlineMs: 50 } : {});
+    const ended: RunResult[] = [];
+    scope.spawn(
+      'outer',
+      (outer) =>
+        outer.spawn('inner', async (inner) => {
+          // Each listens on its own, too.
+          expect([scope, outer, inner].map(({ ctx }) => ctx.signal.aborted)).toEqual([false, false, false]);
+          ended.push(await inner.runTool(fakeTool(), 'obey'));
+        }).result,
+    );
+    await settle();
+    if (kind === 'cancel') scope.cancel('enough');
+    if (kind === 'shutdown') void host.supervisor.close({ withinMs: 10 });
+    await host.clock.advance(50);
+    expect(ended).toMatchObject([{ cause: { kind }, also: [] }]);
+    expect(host.events.filter(({ type }) => type === 'stop.recorded')).toHaveLength(1);
+    await closeFake(host);
   });
 });
 

@@ -149,3 +149,20 @@ describe('a run that was told to stop before it began', () => {
     expect(far.of('started').map(({ seq }) => seq)).not.toContain(1);
   });
 });
+
+describe('a rejection that nobody hears', () => {
+  it('is blamed on no later lease, though that is posted already', async () => {
+    const far = await openFar();
+    await far.run('rejecting', 'leaveRejection');
+    await far.run('plain', 'default');
+    for (let pair = 0; pair < 100; pair += 1) {
+      const left = far.start('rejecting', 'leaveRejection');
+      const next = far.start('plain', 'default', pair);
+      // As the host does: the isolate looks at the word when it has answered, before its loop may sleep.
+      Atomics.store(far.words, WORD.POSTED, next);
+      expect((await far.settled(left)).value).toBe('left');
+      expect((await far.settled(next)).value).toBe(pair);
+    }
+    expect(far.of('fatal').map(({ seq }) => seq)).toEqual([0]);
+  });
+});

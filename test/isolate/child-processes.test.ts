@@ -1,0 +1,63 @@
+/** ChildProcesses: on real processes, ended with their isolate unless they were reported ended. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ChildProcesses } from '../../src/isolate/child-processes.ts';
+
+const started = new Set<ChildProcess>();
+afterEach(async () => {
+  for (const child of started) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  started.clear();
+});
+
+/** A process that says what it hears, until its input ends. */
+async function parrot() {
+  const child = spawn(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'], { stdio: 'pipe' });
+  started.add(child);
+  await once(child, 'spawn');
+  return { child, pid: child.pid as number };
+}
+
+describe('ChildProcesses', () => {
+  it('ends every one that is alive', async () => {
+    const children = new ChildProcesses();
+    const parrots = [await parrot(), await parrot()];
+    for (const { pid } of parrots) children.note(pid, true);
+    const exits = parrots.map(({ child }) => once(child, 'exit'));
+    children.endAll();
+    expect(await Promise.all(exits)).toEqual([
+      [null, 'SIGKILL'],
+      [null, 'SIGKILL'],
+    ]);
+  });
+
+  it('leaves alone what was reported ended, and what nobody reported', async () => {
+    const children = new ChildProcesses();
+    const [ended, other] = [await parrot(), await parrot()];
+    children.note(ended.pid, true);
+    children.note(ended.pid, false);
+    children.note(ended.pid, false);
+    children.endAll();
+    for (const { child } of [ended, other]) {
+      const told = [once(child.stdout, 'data'), once(child, 'exit')];
+      child.stdin.end('alive');
+      const [[heard], exit] = (await Promise.all(told)) as [unknown[], unknown[]];
+      expect([String(heard), exit]).toEqual(['alive', [0, null]]);
+    }
+  });
+
+  it('goes on past one that is gone already', async () => {
+    const children = new ChildProcesses();
+    const [gone, alive] = [await parrot(), await parrot()];
+    for (const { pid } of [gone, alive]) children.note(pid, true);
+    gone.child.stdin.end();
+    await once(gone.child, 'exit');
+    const exit = once(alive.child, 'exit');
+    children.endAll();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+  });
+});
