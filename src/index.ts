@@ -64,6 +64,6 @@ export { memoryBlobStore } from './record/memory-blob-store.ts';
 export { memoryEventLog } from './record/memory-event-log.ts';
 export type { ChildEnd, ShutdownReport } from './scope/child.ts';
 export type { Ctx, Deadline } from './scope/ctx.ts';
-export type { RunScope } from './scope/run-scope.ts';
+export type { RunScope } from './scope/scope-handle.ts';
 export type { Child, SpawnOptions } from './scope/spawned.ts';
 export { type CloseReport, createSupervisor, type Statistics, type Supervisor } from './supervisor.ts';

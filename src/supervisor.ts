@@ -29,6 +29,7 @@ import type { Ended, RequestHost } from './run/request-host.ts';
 import type { ScopeStop } from './scope/child.ts';
 import type { Ctx } from './scope/ctx.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
+import type { RunScope as ScopeHandle } from './scope/scope-handle.ts';
 
 /** What `close` reports. */
 export interface CloseReport {
@@ -162,7 +163,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /** Opens a scope for one run. Dispose of it: `await using`. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
-  openScope(options?: ScopeOptions): RunScope {
+  openScope(options?: ScopeOptions): ScopeHandle {
     return this.#root.open(options);
   }
 

@@ -18,6 +18,7 @@ import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.t
 import { Children } from './children.ts';
 import { type Ctx, type CtxSource, type Deadline, NO_DEADLINE, ScopeCtx } from './ctx.ts';
 import { reasonOf } from './reason.ts';
+import type { RunScope as ScopeHandle } from './scope-handle.ts';
 import { type Child, Spawned, type SpawnOptions } from './spawned.ts';
 
 /** What all scopes of one supervisor share. */
@@ -38,7 +39,7 @@ export interface ScopeDeadline {
   readonly depth: number;
 }
 
-export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
+export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
   readonly id = mintId('scope');
   readonly name: string;
   readonly ctx: Ctx;
@@ -87,25 +88,17 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return this.#sealed || this.#ending !== null || this.#parent?.closed === true;
   }
 
-  /**
-   * Runs a tool in this scope; the promise resolves for every way the request can end.
-   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
-   */
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
     return this.#host.submit(this, this.ctx, tool, input, options) as Promise<RunResult<Out>>;
   }
 
-  /** The same under a run of its own. @internal */
+  /** The same under a run of its own. */
   runAlone<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
     const { tenant, branch, deadline } = this.ctx;
     const ctx = new ScopeCtx(this, tenant, mintId('run'), branch, deadline, null);
     return this.#host.submit(this, ctx, tool, input, options) as Promise<RunResult<Out>>;
   }
 
-  /**
-   * Starts a function of the host with a scope of its own. It cannot be killed: told to stop and not returning, it is
-   * reported as abandoned. @throws ScopeClosedError after `shutdown`.
-   */
   spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options: SpawnOptions = {}): Child<T> {
     this.#refuseWhenClosed(`"${name}" was not started`);
     return new Spawned<T, RunScope>(this, this.#host.clock, this.#host.boundMs, name, body, options);
@@ -123,19 +116,18 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return new RunScope(this.#host, this, { ...given, ...inherited });
   }
 
-  /** @internal */
+  /** */
   inner(deadlineMs: number | null): RunScope {
     const { tenant, run, branch, trace } = this.ctx;
     const deadline = deadlineMs === null ? {} : { deadlineMs };
     return new RunScope(this.#host, this, { tenant, run, branch, trace, ...deadline }, true);
   }
 
-  /** A scope of another run inside this one. @internal */
+  /** A scope of another run inside this one. */
   open(options: ScopeOptions | undefined): RunScope {
     return new RunScope(this.#host, this, options);
   }
 
-  /** Tells everything in the scope to stop. `accepted` is false when it had been told before. */
   cancel(reason?: string, { force = false }: { readonly force?: boolean } = {}): { accepted: boolean } {
     const accepted = this.stopped === null;
     const words = reason === undefined ? {} : { reason: String(reason) };
@@ -144,12 +136,10 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return { accepted };
   }
 
-  /** Resolves once nothing runs in the scope. Nothing is told to stop. */
   untilEnded(): Promise<void> {
     return this.#children.untilEmpty();
   }
 
-  /** Cancels, waits for every end within the bound, and reports. Idempotent: one promise for all callers. */
   shutdown(): Promise<ShutdownReport> {
     if (this.#ending === null) {
       this.#ending = this.#end();
@@ -162,7 +152,7 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     await this.shutdown();
   }
 
-  /** Hears a stop, its own or an outer one. @internal */
+  /** Hears a stop, its own or an outer one. */
   stop(stop: ScopeStop): void {
     this.#stop ??= this.stopped ?? stop;
     this.#disarm();
@@ -171,22 +161,22 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     this.#children.stop(stop);
   }
 
-  /** Stops what waits in it; what runs goes on. @internal */
+  /** Stops what waits in it; what runs goes on. */
   stopIfWaiting(stop: ScopeStop): void {
     this.#children.stopIfWaiting(stop);
   }
 
-  /** Nothing new may start; what runs goes on. @internal */
+  /** Nothing new may start; what runs goes on. */
   seal(): void {
     this.#sealed = true;
   }
 
-  /** A child begins to live here. @internal */
+  /** A child begins to live here. */
   adopt(child: ScopeChild): void {
     if (this.#children.add(child) && !this.#embedded) this.#parent?.adopt(this);
   }
 
-  /** A child has ended; `fate` is null for an inner scope. @internal */
+  /** A child has ended; `fate` is null for an inner scope. */
   release(child: ScopeChild, fate: ChildFate | null, error?: unknown): void {
     const isEmpty = this.#children.remove(child, fate, error);
     if (this.#embedded) return;
@@ -194,7 +184,7 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     if (isEmpty) this.#parent?.release(this, null);
   }
 
-  /** The end of a child of an inner scope. @internal */
+  /** The end of a child of an inner scope. */
   remember(fate: ChildFate, name: string, error?: unknown): void {
     this.#children.remember(fate, name, error);
     if (!this.#embedded) this.#parent?.remember(fate, name, error);
@@ -238,7 +228,7 @@ export class RunScope implements AsyncDisposable, ScopeChild, CtxSource {
     return Object.freeze({ scope: deadline.scope, remainingMs: () => Math.max(0, deadline.atMs - clock.now()) });
   }
 
-  /** Made on demand; from then on the scope hears stops although nothing may run in it. @internal */
+  /** Made on demand; from then on the scope hears stops although nothing may run in it. */
   get signal(): AbortSignal {
     if (this.#controller !== null) return this.#controller.signal;
     this.#controller = new AbortController();

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../src/model/result.ts';
-import type { RunScope } from '../../src/scope/run-scope.ts';
+import type { RunScope } from '../../src/scope/scope-handle.ts';
 import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
 import { closeFake, fakeTool, openFakeHost } from '../support/fake-host.ts';
@@ -48,7 +48,7 @@ describe('nested deadlines', () => {
         }
         const inner = scopes.at(-1) as RunScope;
         const owner = ownerOf(plan, waits);
-        expect(inner.deadline?.scope ?? null).toBe(owner === null ? null : scopes[owner.index]?.id);
+        expect(inner.ctx.deadline.scope).toBe(owner === null ? null : scopes[owner.index]?.id);
 
         const requestedAt = host.clock.now();
         const ended: RunResult[] = [];

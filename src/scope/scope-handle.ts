@@ -1,0 +1,36 @@
+/**
+ * ScopeHandle: a run scope as applications see it, exported as `RunScope`.
+ *
+ * Invariant: nothing here lets anybody adopt, release or stop a child except by ending the scope.
+ * Deliberately absent: behaviour (`run-scope.ts`).
+ */
+import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
+import type { RunResult } from '../model/result.ts';
+import type { Tool } from '../model/tool.ts';
+import type { ShutdownReport } from './child.ts';
+import type { Ctx } from './ctx.ts';
+import type { Child, SpawnOptions } from './spawned.ts';
+
+/** How long things may live, and the only way to start anything. Dispose of it: `await using`. */
+export interface RunScope extends AsyncDisposable {
+  readonly id: string;
+  readonly ctx: Ctx;
+  /**
+   * Runs a tool in this scope; the promise resolves for every way the request can end.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
+   */
+  runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>>;
+  /**
+   * Starts a function of the host with a scope of its own. It cannot be killed: told to stop and not returning, it is
+   * reported as abandoned. @throws ScopeClosedError after `shutdown`.
+   */
+  spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options?: SpawnOptions): Child<T>;
+  /** A child scope under the same run. It may only tighten the deadline. @throws ScopeClosedError after `shutdown`. */
+  fork(options?: Omit<ScopeOptions, 'tenant' | 'run'>): RunScope;
+  /** Tells everything in the scope to stop; `force`: without grace. `accepted` is false when it had been told before. */
+  cancel(reason?: string, options?: { readonly force?: boolean }): { accepted: boolean };
+  /** Resolves once nothing runs in the scope. Nothing is told to stop. */
+  untilEnded(): Promise<void>;
+  /** Cancels, waits for every end within the bound, and reports. Idempotent: one promise for all callers. */
+  shutdown(): Promise<ShutdownReport>;
+}
