@@ -1,12 +1,15 @@
 /** Attempt: what an isolate may say and ask around the end of its lease, and what a lost one leaves unknown. */
 import { describe, expect, it } from 'vitest';
+import { Isolate } from '../../src/isolate/isolate.ts';
+import { Attempt } from '../../src/run/attempt.ts';
 import { openChannel } from '../../src/wire/channel.ts';
 import { type HostCalls, WORD } from '../../src/wire/protocol.ts';
 import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
 import { closeFake, fakeTool } from '../support/fake-host.ts';
-import type { FakeTenure } from '../support/fake-tenure.ts';
+import { FakeTenure } from '../support/fake-tenure.ts';
 import { heldLog } from '../support/held-log.ts';
+import { attemptParts } from './attempt-parts.ts';
 import { requestRig } from './request-rig.ts';
 
 /** The far side of the awaited calls, on a fake thread. */
@@ -104,6 +107,34 @@ describe('output that an isolate held back', () => {
     await settle();
     expect(rig.ended).toMatchObject([{ status: 'succeeded', output: { stdout: { eof: true } } }]);
     await closeFake(rig);
+  });
+});
+
+describe('an isolate that its keeper ends during a lease', () => {
+  const keeper = {
+    onIsolateChange: () => undefined,
+    onUnusedDeath: () => undefined,
+    onProtocolViolation: () => undefined,
+  };
+
+  it.each(['running', 'draining'] as const)('was killed, and did not exit by itself: %s', async (state) => {
+    const { clock, setting } = attemptParts();
+    const tenure = new FakeTenure({}, 0);
+    const isolate = new Isolate({ clock, killMs: 100, actors: setting.actors, keeper, condemns: () => true }, tenure);
+    await settle();
+    const attempt = new Attempt(setting);
+    attempt.enqueue();
+    attempt.grant(isolate);
+    await settle();
+    const hooks = { reset: true, healthCheck: false };
+    if (state === 'draining')
+      tenure.emit({ t: 'settled', seq: 1, ok: true, value: 1, clean: true, ...hooks, ranMs: 0 });
+    await settle();
+    expect(attempt.lease.state).toBe(state);
+    isolate.condemn();
+    await settle();
+    expect([attempt.lease.state, attempt.exit, attempt.ledger.stops]).toEqual(['quarantined', null, []]);
+    expect(attempt.findings.map(({ kind }) => kind)).toEqual(['killed']);
   });
 });
 

@@ -49,6 +49,7 @@ describe('a grant', () => {
     await rig.run(fakeTool());
     await rig.run(fakeTool(), 'value', { signal: controller.signal, onPrepared });
     controller.abort();
+    expect(rig.supervisor.statistics().queue.depth).toBe(0);
     rig.leased().value('first');
     await rig.run(fakeTool(), 'value');
     expect([prepared, rig.runs(), rig.supervisor.statistics().isolates.idle]).toEqual([0, 2, 1]);

@@ -167,6 +167,10 @@ describe('what a child starts', () => {
     const scope = open();
     scope.spawn('outer', (inner) => {
       inner.spawn('deaf', never);
+      const fork = inner.fork();
+      const { child } = parkedChild('tool');
+      fork.adopt(child);
+      fork.release(child, 'killed');
       return never();
     });
     const report = namesIn(await shutDown(scope, clock));
@@ -199,23 +203,33 @@ describe('what a child starts', () => {
 });
 
 describe('a request of a child', () => {
-  it.each(['cancel', 'parent-deadline', 'shutdown'] as const)('hears a %s of the scope once', async (kind) => {
-    const host = await openFakeHost(obedientFar);
+  it.each([
+    ['cancel', 'before'],
+    ['cancel', 'after'],
+    ['parent-deadline', 'before'],
+    ['parent-deadline', 'after'],
+    ['shutdown', 'before'],
+  ] as const)('hears a %s of the scope once, with signals asked for %s it began', async (kind, when) => {
+    const host = await openFakeHost(obedientFar, { defaults: { graceMs: 20, killMs: 20 } });
     const scope = host.supervisor.openScope(kind === 'parent-deadline' ? { deadlineMs: 50 } : {});
     const ended: RunResult[] = [];
-    scope.spawn(
-      'outer',
-      (outer) =>
-        outer.spawn('inner', async (inner) => {
-          // Each listens on its own, too.
-          expect([scope, outer, inner].map(({ ctx }) => ctx.signal.aborted)).toEqual([false, false, false]);
-          ended.push(await inner.runTool(fakeTool(), 'obey'));
-        }).result,
-    );
-    await settle();
+    const scopes = [scope];
+    /** From then on each listens on its own, too. */
+    const listen = () => scopes.map(({ ctx }) => ctx.signal);
+    const requested = async (inner: RunScope) => {
+      scopes.push(inner);
+      if (when === 'before') listen();
+      ended.push(await inner.runTool(fakeTool(), 'hang'));
+    };
+    scope.spawn('outer', (outer) => {
+      scopes.push(outer);
+      return outer.spawn('inner', requested).result;
+    });
+    await host.clock.advance(20);
+    listen();
     if (kind === 'cancel') scope.cancel('enough');
     if (kind === 'shutdown') void host.supervisor.close({ withinMs: 10 });
-    await host.clock.advance(50);
+    await host.clock.advance(100);
     expect(ended).toMatchObject([{ cause: { kind }, also: [] }]);
     expect(host.events.filter(({ type }) => type === 'stop.recorded')).toHaveLength(1);
     await closeFake(host);
