@@ -213,17 +213,16 @@ describe('a request of a child', () => {
     const host = await openFakeHost(obedientFar, { defaults: { graceMs: 20, killMs: 20 } });
     const scope = host.supervisor.openScope(kind === 'parent-deadline' ? { deadlineMs: 50 } : {});
     const ended: RunResult[] = [];
-    const scopes = [scope];
+    const scopes: Pick<RunScope, 'ctx'>[] = [scope];
     /** From then on each listens on its own, too. */
     const listen = () => scopes.map(({ ctx }) => ctx.signal);
-    const requested = async (inner: RunScope) => {
-      scopes.push(inner);
-      if (when === 'before') listen();
-      ended.push(await inner.runTool(fakeTool(), 'hang'));
-    };
     scope.spawn('outer', (outer) => {
-      scopes.push(outer);
-      return outer.spawn('inner', requested).result;
+      const { result } = outer.spawn('inner', async (inner) => {
+        scopes.push(outer, inner);
+        if (when === 'before') listen();
+        ended.push(await inner.runTool(fakeTool(), 'hang'));
+      });
+      return result;
     });
     await host.clock.advance(20);
     listen();
