@@ -36,6 +36,22 @@ describe('the end after a stop', () => {
   });
 });
 
+describe('a grace that is longer than the default', () => {
+  it('is waited for by the shutdown of the scopes around it', async () => {
+    const short = { graceMs: 20, killMs: 20, sweepMs: 20, resetMs: 20, healthMs: 20 };
+    const rig = await requestRig({}, { defaults: short });
+    const scope = rig.supervisor.openScope();
+    await rig.run(fakeTool(), 'hang', { graceMs: 5_000 }, scope.fork({ branch: 'b' }));
+    const reports: unknown[] = [];
+    void scope.shutdown().then((report) => reports.push(report));
+    await rig.clock.advance(4_999);
+    expect(reports).toEqual([]);
+    await rig.clock.advance(1);
+    expect(reports).toMatchObject([{ completed: [], aborted: [], killed: [{ name: 'fake' }], abandoned: [] }]);
+    await closeFake(rig);
+  });
+});
+
 describe('an abort by the deadline the isolate keeps itself', () => {
   it.each([
     ['run-timeout', 'fatal'],
