@@ -26,6 +26,7 @@ import { Observers } from './run/observers.ts';
 import { Queue } from './run/queue.ts';
 import { Request } from './run/request.ts';
 import type { Ended, RequestHost } from './run/request-host.ts';
+import { Aborts } from './scope/aborts.ts';
 import type { ScopeStop } from './scope/child.ts';
 import type { Ctx } from './scope/ctx.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
@@ -108,6 +109,7 @@ export class Supervisor implements AsyncDisposable {
     const eventLog = config.eventLog ?? memoryEventLog();
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
+    const aborts = new Aborts();
     this.#requestHost = {
       config,
       actors: this.#actors,
@@ -115,6 +117,7 @@ export class Supervisor implements AsyncDisposable {
       blobs,
       redactor,
       observers: this.#observers,
+      aborts,
       queue: this.#queue,
       admit: () =>
         admit({
@@ -129,6 +132,7 @@ export class Supervisor implements AsyncDisposable {
       clock,
       eventLog,
       blobs,
+      aborts,
       boundMs: stopBoundMs(config.defaults),
       submit: (...call) => this.#submit(...call),
     };
@@ -173,7 +177,6 @@ export class Supervisor implements AsyncDisposable {
     const oldestMs = oldestSince === null ? 0 : this.#config.clock.now() - oldestSince;
     return Object.freeze({
       state: this.#actors.state,
-      // A retired isolate, too, is set aside until its exit is seen.
       isolates: Object.freeze({ booting, idle, leased, resetting, quarantined: quarantined + retiring, abandoned }),
       queue: Object.freeze({ depth, oldestMs }),
       requests: Object.freeze({ ...this.#ended }),
@@ -186,14 +189,18 @@ export class Supervisor implements AsyncDisposable {
   /**
    * Refuses new requests, ends waiting ones, lets running ones finish as long as the bound allows, stops the rest, ends every
    * isolate, and reports. Settles within `withinMs` (default 10 000). Idempotent: one promise for all callers.
-   * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`
    */
   close(options: { readonly withinMs?: number } = {}): Promise<CloseReport> {
-    const given = optionsObject<typeof options>('options', options);
-    refuseUnknown(given, new Set(['withinMs']), new Set(), 'close');
-    const withinMs = durationOr('withinMs', given.withinMs, DEFAULTS.closeWithinMs);
-    this.#closing ??= this.#close(withinMs);
-    return this.#closing;
+    try {
+      const given = optionsObject<typeof options>('options', options);
+      refuseUnknown(given, new Set(['withinMs']), new Set(), 'close');
+      const withinMs = durationOr('withinMs', given.withinMs, DEFAULTS.closeWithinMs);
+      this.#closing ??= this.#close(withinMs);
+      return this.#closing;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -220,6 +227,7 @@ export class Supervisor implements AsyncDisposable {
     this.#actors.send({ type: 'CLOSE' });
     // What is still here, a function of the host for one, is told and not waited for.
     this.#root.stop(shutdown);
+    this.#root.giveUp();
     const abandoned = await this.#fleet.close(Math.max(0, closedAt + withinMs - clock.now()));
     this.#actors.send({ type: 'CLOSED' });
     return Object.freeze({ ...this.#atClose, abandoned: Object.freeze(abandoned) });

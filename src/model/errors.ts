@@ -58,7 +58,7 @@ export const ERROR_CODES = Object.freeze({
   DENIED: row(false, 'DeniedError', 'The authorizer said no.'),
   AUTHORIZER_FAILED: row(true, 'DeniedError', 'The authorizer failed or did not answer in time.'),
   QUEUE_FULL: row(true, 'RefusedError', 'The queue is full.'),
-  CLOSED: row(false, 'RefusedError', 'The supervisor is closed or closing.'),
+  CLOSED: row(false, 'RefusedError', 'The supervisor is closed or closing, or the scope is closed.'),
   DEGRADED: row(
     true,
     'RefusedError',

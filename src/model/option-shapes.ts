@@ -59,6 +59,7 @@ export interface ThreadLimits {
    */
   readonly maxYoungGenerationSizeMb: number;
   readonly codeRangeSizeMb?: number;
+  /** At least 0.5. */
   readonly stackSizeMb?: number;
 }
 

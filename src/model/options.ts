@@ -169,13 +169,16 @@ function threadLimits(value: Partial<ThreadLimits> | undefined): ThreadLimits {
   const limits: Record<string, number> = { maxOldGenerationSizeMb, maxYoungGenerationSizeMb };
   for (const name of THREAD_LIMITS) {
     if (given[name] === undefined) continue;
-    limits[name] = megabytes(`resourceLimits.${name}`, given[name]);
+    limits[name] = megabytes(`resourceLimits.${name}`, given[name], LEAST_MB[name] ?? 0);
   }
   return Object.freeze(limits) as unknown as ThreadLimits;
 }
-function megabytes(name: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY) return value;
-  throw invalidOption(name, value, 'a finite number of MiB above 0');
+/** With a smaller stack a thread cannot even report that it has none: it ends the whole process. */
+const LEAST_MB: Readonly<Record<string, number>> = { stackSizeMb: 0.5 };
+
+function megabytes(name: string, value: unknown, least: number): number {
+  if (typeof value === 'number' && value > 0 && value >= least && value < Number.POSITIVE_INFINITY) return value;
+  throw invalidOption(name, value, `a finite number of MiB${least > 0 ? `, at least ${least}` : ' above 0'}`);
 }
 
 function condemnPolicy(value: Readonly<Partial<Record<FindingKind, boolean>>> | undefined) {
@@ -189,5 +192,7 @@ function condemnPolicy(value: Readonly<Partial<Record<FindingKind, boolean>>> | 
 }
 
 function inspectorOf(value: Inspector | undefined): Inspector | null {
-  return typeof value === 'function' ? value : objectOr('inspect', value, []);
+  if (typeof value === 'function' || value === undefined) return value ?? null;
+  if (typeof value === 'object' && value !== null) return value;
+  throw invalidOption('inspect', value, 'a function, or an object with next()');
 }

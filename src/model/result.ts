@@ -126,13 +126,24 @@ export interface LogLine {
 
 export type Durability = 'none' | 'process' | 'synced';
 
-/** How a request ended. Deep-frozen, except `value`, which is handed over as it came. */
-export interface RunResult<T = unknown> {
-  readonly status: Status;
-  readonly ok: boolean;
-  /** Only when succeeded. */
-  readonly value?: T;
-  readonly error: RunError | null;
+/** How a request ended. Deep-frozen, except `value`, which is handed over as it came. `ok` and `status` tell them apart. */
+export type RunResult<T = unknown> = RunReport & (Succeeded<T> | Unsuccessful);
+
+interface Succeeded<T> {
+  readonly status: 'succeeded';
+  readonly ok: true;
+  readonly value: T;
+  readonly error: null;
+}
+interface Unsuccessful {
+  readonly status: Exclude<Status, 'succeeded'>;
+  readonly ok: false;
+  readonly value?: undefined;
+  readonly error: RunError;
+}
+
+/** What every result tells, whatever its status. */
+export interface RunReport {
   readonly cause: Stop | null;
   readonly also: readonly Stop[];
   readonly late: null | 'within-grace' | 'after-kill';

@@ -5,7 +5,7 @@
  * nobody described is refused. Deliberately absent: any check of `value`, which is the tool's own.
  */
 import { z } from 'zod';
-import { FINDING_KINDS, type RunError, type RunResult } from './result.ts';
+import { FINDING_KINDS, type RunError, type RunReport, type RunResult } from './result.ts';
 import { LEASE_STATES, STATUSES, STOP_KINDS } from './stop.ts';
 
 const count = z.int().nonnegative();
@@ -62,8 +62,9 @@ const stream = z.strictObject({
   redactions: count,
 });
 
-/** Zod schema of a result, before and after JSON. */
-export const runResultSchema: z.ZodType<RunResult> = z.strictObject({
+/** The compiler holds the fields to the type; that some go together is checked below. */
+type Fields = RunReport & Pick<RunResult, 'status' | 'ok' | 'value' | 'error'>;
+const fields: z.ZodType<{ [K in keyof Fields]: Fields[K] }> = z.strictObject({
   status: z.enum(STATUSES),
   ok: z.boolean(),
   value: z.unknown().exactOptional(),
@@ -119,3 +120,9 @@ export const runResultSchema: z.ZodType<RunResult> = z.strictObject({
   ),
   dropped: z.strictObject({ diagnostics: count, logLines: count, lateEvents: count }),
 });
+
+/** Zod schema of a result, before and after JSON: every field, and that `status`, `ok` and `error` agree. */
+export const runResultSchema = fields.refine(
+  ({ status, ok, error }) => ok === (status === 'succeeded') && ok === (error === null),
+  { error: 'status, ok and error do not agree' },
+) as unknown as z.ZodType<RunResult>;

@@ -5,7 +5,6 @@
  * once the lease has ended nothing is reclassified; every wait is an alarm, or bounded by the isolate's own.
  * Deliberately absent: the status (`decide/classify.ts`), admission, and the shape of a result (`report.ts`).
  */
-import type { PendingStop } from '../decide/precedence.ts';
 import type { Isolate } from '../isolate/isolate.ts';
 import type { ThreadExit } from '../isolate/tenure.ts';
 import type { Finding } from '../model/result.ts';
@@ -89,12 +88,15 @@ export class Attempt implements Startable, Stoppable, Gate {
     return false;
   }
 
-  /** Enters a stop that came after the lease, while the value was still being checked. */
-  enterAfter(pending: PendingStop): void {
-    this.#stopping.note(pending);
+  stopUnswept(incoming: IncomingStop): void {
+    this.#stopping.stop(incoming);
   }
 
-  /** Whether the lease numbered `seq` runs and no stop is recorded or due. */
+  /** Enters a stop that came after the lease, while the value was still being checked. */
+  enterAfter(stop: IncomingStop): void {
+    this.#stopping.note(stop);
+  }
+
   mayDispatch(seq: number): boolean {
     this.enterDue();
     return this.isOpen(seq) && this.lease.state === 'running';
@@ -145,7 +147,6 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.#quarantine([killed ? { kind: 'killed' } : { kind: 'exited', detail: `exit code ${exit.code}` }]);
   }
 
-  /** Nothing is reclassified by it. */
   onLate(record: IsolateMessage): void {
     if (record.t === 'settled') void this.journal.tryWrite('late', { fact: 'settled', ok: record.ok }, this.capture);
   }
@@ -183,7 +184,6 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.hold.isolate.sweep();
   }
 
-  /** Enters the deadline that has passed without its alarm, if there is one. */
   enterDue(): void {
     this.catchUp();
     const earliest = this.ledger.earliest();

@@ -129,12 +129,16 @@ export class Capture {
     );
   }
 
-  #call(name: string, call: () => void, drop: () => void): void {
-    try {
-      call();
-    } catch (error) {
+  #call(name: string, call: () => unknown, drop: () => void): void {
+    const broken = (error: unknown) => {
       drop();
       this.note('CALLBACK_THREW', `${name} threw and hears no more: ${toFailure(error, 'TOOL_ERROR').message}`);
+    };
+    try {
+      const returned = call();
+      if (returned instanceof Promise) returned.catch(broken);
+    } catch (error) {
+      broken(error);
     }
   }
 

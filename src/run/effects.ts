@@ -7,6 +7,7 @@
 import { LeaseholdError } from '../model/errors.ts';
 import type { IntentState } from '../model/result.ts';
 import { intentKey } from '../record/fold.ts';
+import { toFailure } from '../wire/failure.ts';
 import type { HostCalls } from '../wire/protocol.ts';
 import type { Answer, AttemptSetting } from './attempt-setting.ts';
 import type { Journal } from './journal.ts';
@@ -89,7 +90,7 @@ export class Effects implements HostCalls {
     try {
       await this.#journal.write('dispatched', shown, this.#dispatched(key, intent.onAmbiguous));
     } catch (cause) {
-      throw refused(name, 'it could not be recorded', cause);
+      throw refused(name, `it could not be recorded (${toFailure(cause, 'TOOL_ERROR').message})`, cause);
     }
     if (this.#gate.mayDispatch(seq)) return key;
     // The stop came between the record and the grant: the effect is not let go, and the record says so.

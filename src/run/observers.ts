@@ -66,14 +66,21 @@ export class Observers {
     return left;
   }
 
+  #drop(hearer: Observer, error: unknown, onThrow: Delivery['onThrow']): void {
+    if (this.#dropped.has(hearer)) return;
+    this.#dropped.add(hearer);
+    onThrow(error);
+  }
+
   #deliver({ event, hearers, onThrow }: Delivery): void {
     for (const hearer of hearers) {
       if (this.#dropped.has(hearer)) continue;
       try {
-        hearer.onEvent(event);
+        const returned: unknown = hearer.onEvent(event);
+        // An asynchronous one is not waited for, but its rejection is not to end the host.
+        if (returned instanceof Promise) returned.catch((error: unknown) => this.#drop(hearer, error, onThrow));
       } catch (error) {
-        this.#dropped.add(hearer);
-        onThrow(error);
+        this.#drop(hearer, error, onThrow);
       }
     }
   }

@@ -50,7 +50,8 @@ export function report<T>(parts: ReportParts): RunResult<T> {
   const also = verdict.also.length === 0 ? NONE : Object.freeze([...verdict.also]);
   const attempts: readonly Attempt[] =
     attempt === null ? NONE : Object.freeze([Object.freeze({ number: 1, status, cause, lease, timing })]);
-  return Object.freeze<RunResult<T>>({
+  // The verdict makes `status`, `ok`, `value` and `error` agree: a code stands exactly where nothing succeeded.
+  return Object.freeze({
     status,
     ok: status === 'succeeded',
     ...(status === 'succeeded' ? { value: parts.value as T } : {}),
@@ -69,7 +70,7 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     diagnostics: attempt?.capture.diagnostics ?? diagnosticsOf(parts.notes ?? NONE),
     logs: attempt?.capture.logs ?? NONE,
     dropped: attempt === null ? droppedOf(parts.notes ?? NONE) : Object.freeze(attempt.capture.dropped),
-  });
+  }) as RunResult<T>;
 }
 
 /** An error that comes from the library's own words. */

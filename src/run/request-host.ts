@@ -9,6 +9,7 @@ import type { SupervisorConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
 import type { Redactor } from '../output/redaction.ts';
+import type { Aborts } from '../scope/aborts.ts';
 import type { Observers } from './observers.ts';
 import type { Queue } from './queue.ts';
 
@@ -27,6 +28,7 @@ export interface RequestHost {
   readonly blobs: BlobStore;
   readonly redactor: Redactor;
   readonly observers: Observers;
+  readonly aborts: Aborts;
   readonly queue: Queue;
   admit(): Admission;
   onResult(request: Ended, result: RunResult): void;

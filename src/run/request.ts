@@ -16,7 +16,6 @@ import { Budget } from '../scope/budget.ts';
 import { fateOf, type ScopeChild, type ScopeStop } from '../scope/child.ts';
 import type { Ctx } from '../scope/ctx.ts';
 import type { RunScope } from '../scope/run-scope.ts';
-import { onAbort } from './abort.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, BareEvent, IncomingStop } from './attempt-setting.ts';
 import { silent } from './capture.ts';
@@ -121,6 +120,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     else this.#attempt.stop(stop);
     this.#budget.wake();
   }
+
+  /** Its own bounds end it. */
+  giveUp(): void {}
 
   leftovers(): readonly string[] {
     return [this.name];
@@ -238,7 +240,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
       this.#early.stops.push({ ...stopped, atMs: this.#startedAt });
     if (signal === null) return;
     const { clock } = this.#host.config;
-    this.#unlisten = onAbort(signal, (reason) => this.stop({ kind: 'cancel', atMs: clock.now(), reason }));
+    this.#unlisten = this.#host.aborts.follow(signal, (reason) =>
+      this.stop({ kind: 'cancel', atMs: clock.now(), reason }),
+    );
   }
 
   #finish(end: End): void {

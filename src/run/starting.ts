@@ -27,7 +27,8 @@ export interface Startable extends Occupant {
   readonly calls: Effects;
   hold: Hold | null;
   enterDue(): void;
-  stop(incoming: IncomingStop): boolean;
+  /** Enters a stop before anything more is read: the isolate has been told of it already. */
+  stopUnswept(incoming: IncomingStop): void;
   /** The tool is not to run on the isolate it holds, which is unharmed. */
   onRefused(refusal: Refusal): void;
   /** No isolate is left to try. */
@@ -106,7 +107,7 @@ export class Starting {
     }
     // It was faster, and has been told to stop all the same.
     this.begin(this.#now());
-    this.#attempt.stop({ kind: 'lease-unavailable', atMs: this.#now() });
+    this.#attempt.stopUnswept({ kind: 'lease-unavailable', atMs: this.#now() });
   }
 
   /** The isolate died or was given up: nothing has run, so the lease may wait for another one. */

@@ -23,6 +23,8 @@ export interface ScopeChild {
   stop(stop: ScopeStop): void;
   /** The same for what holds no isolate; the rest goes on. */
   stopIfWaiting(stop: ScopeStop): void;
+  /** The scope waits for it no longer. */
+  giveUp(): void;
   /** The names of what has not ended: its own, or for an inner scope those of its children. */
   leftovers(): readonly string[];
 }
@@ -60,5 +62,6 @@ export interface Home<Scope> {
   release(child: ScopeChild, fate: ChildFate, error?: unknown): void;
   stop(stop: ScopeStop): void;
   stopIfWaiting(stop: ScopeStop): void;
+  giveUp(): void;
   shutdown(): Promise<ShutdownReport>;
 }

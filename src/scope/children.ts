@@ -54,6 +54,10 @@ export class Children {
     return [...this.#alive].reduce((longest, child) => Math.max(longest, child.boundMs), 0);
   }
 
+  giveUp(): void {
+    for (const child of this.#alive) child.giveUp();
+  }
+
   leftovers(): readonly string[] {
     return [...this.#alive].flatMap((child) => child.leftovers());
   }

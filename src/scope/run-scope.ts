@@ -14,6 +14,7 @@ import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
 import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
+import type { Aborts } from './aborts.ts';
 import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
 import { Children } from './children.ts';
 import { type Ctx, type CtxSource, type Deadline, NO_DEADLINE, ScopeCtx } from './ctx.ts';
@@ -26,6 +27,7 @@ export interface ScopeHost {
   readonly clock: Clock;
   readonly eventLog: EventLog;
   readonly blobs: BlobStore;
+  readonly aborts: Aborts;
   /** How long a scope waits for its children after a stop. Milliseconds. */
   readonly boundMs: number;
   submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult>;
@@ -190,6 +192,10 @@ export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
     if (!this.#embedded) this.#parent?.remember(fate, name, error);
   }
 
+  giveUp(): void {
+    this.#children.giveUp();
+  }
+
   get boundMs(): number {
     return this.#children.boundMs;
   }
@@ -203,6 +209,7 @@ export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
     // What runs under a longer grace than the supervisor's is waited for as long as it may take.
     const longestMs = Math.max(boundMs, this.boundMs);
     if (this.#children.size > 0) await settlesWithin(clock, longestMs, this.#children.untilEmpty());
+    this.giveUp();
     this.#unfollow();
     this.#disarm();
     if (this.#parent !== null) this.#parent.#children.unlisten(this);
@@ -255,23 +262,8 @@ export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
   }
 
   #follow(signal: AbortSignal): () => void {
-    const cancel = () => void this.cancel(wordsOf(signal.reason));
-    if (signal.aborted)
-      this.#stop = { kind: 'cancel', atMs: this.#host.clock.now(), scope: this.id, reason: wordsOf(signal.reason) };
-    else {
-      signal.addEventListener('abort', cancel, { once: true });
-      // Also when nothing runs in it, an outer stop ends the listening.
-      this.#listenToParent();
-    }
-    return () => signal.removeEventListener('abort', cancel);
-  }
-}
-
-/** What a caller's abort reason says, in words. Total. */
-export function wordsOf(reason: unknown): string {
-  try {
-    return reason instanceof Error ? reason.message : String(reason);
-  } catch {
-    return 'aborted';
+    // Also when nothing runs in it, an outer stop ends the following.
+    this.#listenToParent();
+    return this.#host.aborts.follow(signal, (reason) => void this.cancel(reason));
   }
 }

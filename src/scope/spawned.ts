@@ -30,6 +30,7 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
   readonly result: Promise<T>;
   readonly #outer: Scope;
   readonly #inner: Scope;
+  #reject!: (reason: Error) => void;
 
   /** `boundMs`: how long after its hard timeout it is given up. */
   constructor(
@@ -52,16 +53,16 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
     const work: Promise<T> = stopped === null ? invoke(body, this.#inner) : Promise.reject(reasonOf(stopped));
     this.result = new Promise<T>((resolve, reject) => {
       work.then(resolve, reject);
-      if (hardTimeoutMs !== null) {
-        const giveUp = () => {
-          reject(reasonOf({ kind: 'parent-deadline', atMs: 0, scope: this.#inner.id }));
-          outer.release(this, 'abandoned');
-        };
-        const timer = clock.setTimeout(giveUp, hardTimeoutMs + boundMs);
-        const disarm = () => clock.clearTimeout(timer);
-        work.then(disarm, disarm);
-      }
+      this.#reject = reject;
     });
+    if (hardTimeoutMs !== null) {
+      const timer = clock.setTimeout(() => {
+        this.giveUp();
+        outer.release(this, 'abandoned');
+      }, hardTimeoutMs + boundMs);
+      const disarm = () => clock.clearTimeout(timer);
+      work.then(disarm, disarm);
+    }
     this.result.catch(() => undefined);
     work.then(
       () => this.#leave('completed'),
@@ -79,6 +80,13 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
 
   stopIfWaiting(stop: ScopeStop): void {
     this.#inner.stopIfWaiting(stop);
+  }
+
+  /** Its function may go on for ever; nobody waits for it any more. */
+  giveUp(): void {
+    const { stopped, id } = this.#inner;
+    this.#reject(reasonOf(stopped ?? { kind: 'parent-deadline', atMs: 0, scope: id }));
+    this.#inner.giveUp();
   }
 
   get boundMs(): number {

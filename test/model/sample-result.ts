@@ -50,12 +50,12 @@ export function sampleResult(over: Partial<RunResult> = {}): RunResult {
     logs: [{ level: 'info', message: 'page 3', fields: { page: 3 }, atMs: 9 }],
     dropped: { diagnostics: 0, logLines: 0, lateEvents: 0 },
     ...over,
-  };
+  } as RunResult;
 }
 
 /** A result that failed with this code. */
 export function failedResult(code: string, over: Partial<RunResult> = {}): RunResult {
   const { value: _value, ...rest } = sampleResult();
   const error = { code: publicCode(code), name: 'RangeError', message: 'out of range', truncated: false };
-  return { ...rest, status: 'failed', ok: false, error, ...over };
+  return { ...rest, status: 'failed', ok: false, error, ...over } as RunResult;
 }

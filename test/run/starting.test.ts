@@ -220,6 +220,25 @@ describe('a recall that loses its race', () => {
     expect(rig.ended[0]?.lease?.path).toContain('running');
     await closeFake(rig);
   });
+
+  it('is lease-unavailable also when the answer is here before the stop is entered', async () => {
+    const rig = await requestRig(manual, { defaults: { startMs: 50 } });
+    const tenure = rig.tenures.all[0] as FakeTenure;
+    tenure.post = ({ t, ...message }) => {
+      if (t !== 'stop') return;
+      const { seq } = message as { seq: number };
+      Atomics.store(tenure.words, WORD.STARTED, seq);
+      const failure = { ...FAILURE, name: 'AbortError', ofStop: true };
+      const hooks = { reset: false, healthCheck: false };
+      tenure.emit({ t: 'settled', seq, ok: false, failure, recalled: true, clean: true, ...hooks, ranMs: 0 });
+    };
+    await rig.run(fakeTool(), 'value');
+    await rig.clock.advance(50);
+    tenure.deliver();
+    await settle();
+    expect(rig.ended).toMatchObject([{ status: 'interrupted', cause: { kind: 'lease-unavailable' }, also: [] }]);
+    await closeFake(rig);
+  });
 });
 
 describe('a slow start', () => {

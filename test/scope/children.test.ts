@@ -89,6 +89,7 @@ describe('Children', () => {
       boundMs: 0,
       stop: leave,
       stopIfWaiting: leave,
+      giveUp: () => undefined,
       leftovers: () => ['quick'],
     };
     children.add(child);

@@ -248,7 +248,7 @@ describe('shutdown', () => {
     const { controller, signal, listening } = countedSignal();
     const scope = open({ signal });
     scope.fork({ signal }).spawn('child', untilStopped);
-    expect(listening.size).toBe(2);
+    expect(listening.size).toBe(1);
     await shutDown(scope, clock);
     expect(listening.size).toBe(0);
     controller.abort(new Error('too late'));

@@ -6,6 +6,7 @@
 import type { ScopeOptions } from '../../src/model/option-shapes.ts';
 import { memoryBlobStore } from '../../src/record/memory-blob-store.ts';
 import { memoryEventLog } from '../../src/record/memory-event-log.ts';
+import { Aborts } from '../../src/scope/aborts.ts';
 import type { ScopeChild, ScopeStop, ShutdownReport } from '../../src/scope/child.ts';
 import { RunScope, type ScopeHost } from '../../src/scope/run-scope.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
@@ -19,6 +20,7 @@ export function scopeRig() {
     clock,
     eventLog: memoryEventLog(),
     blobs: memoryBlobStore(),
+    aborts: new Aborts(),
     boundMs: BOUND_MS,
     submit: () => new Promise(() => {}),
   };
@@ -30,7 +32,14 @@ export function scopeRig() {
 export function parkedChild(name = 'parked') {
   const stops: ScopeStop[] = [];
   const hear = (stop: ScopeStop) => void stops.push(stop);
-  const child: ScopeChild = { name, boundMs: 0, stop: hear, stopIfWaiting: hear, leftovers: () => [name] };
+  const child: ScopeChild = {
+    name,
+    boundMs: 0,
+    stop: hear,
+    stopIfWaiting: hear,
+    giveUp: () => undefined,
+    leftovers: () => [name],
+  };
   return { child, stops };
 }
 

@@ -31,6 +31,8 @@ export const FAILURE: Failure = {
   truncated: false,
 };
 
+const NO_HOOKS = { reset: false, healthCheck: false };
+
 export class FakeTenure implements Tenure {
   readonly words = new Int32Array(new SharedArrayBuffer(WORDS * 4));
   readonly nonce: string;
@@ -152,14 +154,14 @@ export class FakeTenure implements Tenure {
   /** Taken back before it began. */
   #recalled(seq: number): void {
     const failure = { ...FAILURE, name: 'AbortError', ofStop: true };
-    this.emit({ t: 'settled', seq, ok: false, failure, clean: true, reset: false, healthCheck: false, ranMs: 0 });
+    this.emit({ t: 'settled', seq, ok: false, failure, recalled: true, clean: true, ...NO_HOOKS, ranMs: 0 });
   }
 
   #settled(rest: { ok: boolean; value?: unknown; failure?: Failure; clean: boolean }): void {
     const lease = this.current;
     if (lease === null) return;
     this.current = null;
-    this.emit({ t: 'settled', seq: lease.seq, reset: false, healthCheck: false, ranMs: 0, ...rest });
+    this.emit({ t: 'settled', seq: lease.seq, ...NO_HOOKS, ranMs: 0, ...rest });
   }
 
   #hear(): void {
