@@ -106,6 +106,8 @@ describe('parseSupervisorOptions', () => {
     ['defaults.runTimeoutMs', { defaults: { runTimeoutMs: Number.NaN } }],
     ['defaults.bootMs', { defaults: { bootMs: '5' } }],
     ['resourceLimits.stackSizeMb', { resourceLimits: { stackSizeMb: -1 } }],
+    ['resourceLimits.stackSizeMb', { resourceLimits: { stackSizeMb: 0.1 } }],
+    ['inspect', { inspect: 5 }],
     ['share', { share: 'all' }],
     ['recycle.maxLeases', { recycle: { maxLeases: 0 } }],
     ['restart.withinMs', { restart: { withinMs: 0 } }],

@@ -30,6 +30,13 @@ describe('runResultSchema', () => {
     expect(accepts(rest)).toBe(false);
   });
 
+  it('refuses a status, an ok and an error that do not agree', () => {
+    expect(accepts({ ...sampleResult(), ok: false })).toBe(false);
+    expect(accepts({ ...sampleResult(), status: 'failed' })).toBe(false);
+    expect(accepts({ ...failedResult('CANCELLED'), error: null })).toBe(false);
+    expect(accepts({ ...failedResult('CANCELLED'), status: 'succeeded' })).toBe(false);
+  });
+
   it('refuses words and fields nobody described', () => {
     const result = sampleResult();
     expect(accepts({ ...result, status: 'done' })).toBe(false);

@@ -4,6 +4,7 @@ import { EMPTY_OUTPUT } from '../../src/output/capture-limits.ts';
 import type { AttemptSetting } from '../../src/run/attempt-setting.ts';
 import { Capture, silent } from '../../src/run/capture.ts';
 import type { LogMessage, OutputMessage, ProgressMessage } from '../../src/wire/protocol.ts';
+import { settle } from '../support/fake-clock.ts';
 import { attemptParts } from './attempt-parts.ts';
 
 const output = (text: string, over: Partial<OutputMessage> = {}): OutputMessage => {
@@ -154,6 +155,20 @@ describe('Capture of diagnostics', () => {
       { code: 'CALLBACK_THREW', message: `${name} threw and hears no more: [redacted] broke` },
     ]);
     expect(events).toHaveLength(3);
+  });
+
+  it('tells of an onOutput whose promise rejects, and calls it no more', async () => {
+    let calls = 0;
+    const onOutput = async () => {
+      calls += 1;
+      broken();
+    };
+    const { capture } = opened({ onOutput: onOutput as unknown as () => void });
+    capture.take(output('x'), false);
+    await settle();
+    capture.take(output('y'), false);
+    expect(calls).toBe(1);
+    expect(capture.diagnostics).toMatchObject([{ code: 'CALLBACK_THREW' }]);
   });
 
   it('is empty and shared when there is nothing to tell', () => {

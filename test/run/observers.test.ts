@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Event, Observer } from '../../src/model/event.ts';
 import { Observers } from '../../src/run/observers.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { FakeClock, settle } from '../support/fake-clock.ts';
 
 const isolateEvent = (isolate: string) => ({ type: 'isolate.replaced' as const, isolate });
 const named = ({ seq, ...event }: Event) => `${seq} ${'isolate' in event ? event.isolate : event.type}`;
@@ -77,5 +77,21 @@ describe('Observers', () => {
     expect(observers.with([scope], [request])).toEqual([own, scope, request]);
     expect(observers.with([], [])).toEqual([own]);
     expect(opened().observers.with([], [])).toEqual([]);
+  });
+
+  it('drop one whose promise rejects, and tell it once', async () => {
+    const thrown: unknown[] = [];
+    let heard = 0;
+    const broken = {
+      onEvent: async () => {
+        heard += 1;
+        throw new Error('later');
+      },
+    } as unknown as Observer;
+    const { observers } = opened();
+    for (const isolate of ['a', 'b']) observers.tellAll([broken], isolateEvent(isolate), (error) => thrown.push(error));
+    await settle();
+    observers.tellAll([broken], isolateEvent('c'), (error) => thrown.push(error));
+    expect([heard, thrown]).toEqual([2, [new Error('later')]]);
   });
 });

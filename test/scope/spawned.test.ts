@@ -257,6 +257,16 @@ describe('hardTimeoutMs', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('rejects the result of a child that a shutdown gives up', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const child = scope.spawn('deaf', never);
+    const nested = scope.spawn('outer', (inner) => inner.spawn('inner', never).result);
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ abandoned: ['deaf', 'outer'] });
+    await expect(child.result).rejects.toMatchObject({ leaseholdCode: 'ERR_LEASEHOLD_CANCELLED' });
+    await expect(nested.result).rejects.toMatchObject({ leaseholdCode: 'ERR_LEASEHOLD_CANCELLED' });
+  });
+
   it('leaves no timer behind a child that ended in time', async () => {
     const { clock, open } = scopeRig();
     await open().spawn('quick', async () => 1, { hardTimeoutMs: 50 }).result;

@@ -24,6 +24,9 @@ export async function read(): Promise<void> {
   const perhaps: { size: number } | undefined = result.value;
   const surely: number = unwrap(result).size;
   if (result.status === 'timed-out' && result.cause?.kind === 'run-timeout') console.log(perhaps, surely);
+  if (result.ok) console.log(result.value.size);
+  else console.log(result.error.code);
+  if (result.status === 'succeeded') console.log(result.value.size);
 
   // @ts-expect-error: there may be no value
   console.log(result.value.size);
