@@ -1,9 +1,10 @@
 /**
  * Intrinsics: a snapshot of what every tool in an isolate shares, and what differs from it.
  *
- * Invariants: only data properties are read, so that no lazy global or builtin is made by looking; a comparison is by
- * identity of values and calls no code of a tool unless the tool put a getter in a snapshotted place.
- * Deliberately absent: what a difference means (`decide/condemn.ts` on the host), and symbols other than of the global.
+ * Invariants: only data properties are read and getters are looked up, never called, so that no lazy global or builtin is
+ * made by looking; a comparison is by identity and calls no code of a tool unless the tool put a getter in a snapshotted
+ * place; the snapshot, too, is taken without what a module may have patched while it loaded.
+ * Deliberately absent: what a difference means (`decide/condemn.ts` on the host), and `crypto`, which looking would load.
  */
 import child_process from 'node:child_process';
 import events from 'node:events';
@@ -12,47 +13,52 @@ import path from 'node:path';
 import util from 'node:util';
 import worker_threads from 'node:worker_threads';
 import type { WireFinding } from '../src/wire/protocol.ts';
-import { getOwnPropertyDescriptor, getProperty, keys, ownKeys, textOf } from '../src/wire/uncurried.ts';
+import {
+  create,
+  getOwnPropertyDescriptor,
+  getProperty,
+  keys,
+  ownKeys,
+  textOf,
+  uncurry,
+} from '../src/wire/uncurried.ts';
 
-const generator = Object.getPrototypeOf(function* () {}.prototype) as object;
-const typedArray = Object.getPrototypeOf(Uint8Array) as { prototype: object };
+const { getPrototypeOf, isExtensible } = Reflect;
+const { getOwnPropertySymbols } = Object;
+/** Unlike a descriptor it is made without an allocation. */
+const lookupGetter = uncurry(
+  (Object.prototype as unknown as { __lookupGetter__(this: object, key: PropertyKey): unknown }).__lookupGetter__,
+);
 
-const OBJECTS: readonly (readonly [label: string, object: object])[] = [
-  ['Object', Object],
-  ['Object.prototype', Object.prototype],
-  ['Function.prototype', Function.prototype],
-  ['Array', Array],
-  ['Array.prototype', Array.prototype],
-  ['String', String],
-  ['String.prototype', String.prototype],
-  ['Number', Number],
-  ['Number.prototype', Number.prototype],
-  ['Symbol', Symbol],
-  ['BigInt', BigInt],
-  ['RegExp.prototype', RegExp.prototype],
-  ['Date', Date],
-  ['Date.prototype', Date.prototype],
-  ['Math', Math],
-  ['JSON', JSON],
-  ['Reflect', Reflect],
-  ['Atomics', Atomics],
-  ['Promise', Promise],
-  ['Promise.prototype', Promise.prototype],
-  ['generator', generator],
-  ['Map.prototype', Map.prototype],
-  ['Set.prototype', Set.prototype],
-  ['WeakMap.prototype', WeakMap.prototype],
-  ['WeakSet.prototype', WeakSet.prototype],
-  ['Error', Error],
-  ['Error.prototype', Error.prototype],
-  ['ArrayBuffer.prototype', ArrayBuffer.prototype],
-  ['TypedArray.prototype', typedArray.prototype],
+type Labelled = readonly [label: string, object: object];
+const above = (object: object): object => getPrototypeOf(object) as object;
+
+/** The language, and classes that are loaded at boot: each constructor, and its prototype where it has one. */
+const CLASSES = (
+  'Object Function Array String Number Boolean Symbol BigInt RegExp Date Promise Map Set WeakMap WeakSet WeakRef ' +
+  'FinalizationRegistry Error ArrayBuffer SharedArrayBuffer DataView Proxy Math JSON Reflect Atomics ' +
+  'TextEncoder TextDecoder URL URLSearchParams Event EventTarget AbortController AbortSignal MessagePort'
+).split(' ');
+/** What has no name of its own. */
+const NAMELESS: readonly Labelled[] = [
+  ['TypedArray', above(Uint8Array)],
+  ['TypedArray.prototype', above(Uint8Array.prototype)],
+  ['Iterator.prototype', above(above([][Symbol.iterator]()))],
+  ['ArrayIterator.prototype', above([][Symbol.iterator]())],
+  ['MapIterator.prototype', above(new Map()[Symbol.iterator]())],
+  ['SetIterator.prototype', above(new Set()[Symbol.iterator]())],
+  ['StringIterator.prototype', above(''[Symbol.iterator]())],
+  ['RegExpStringIterator.prototype', above(''.matchAll(/-/g))],
+  ['AsyncFunction.prototype', above(async () => {})],
+  ['GeneratorFunction.prototype', above(function* () {})],
+  ['Generator.prototype', above(function* () {}.prototype as object)],
+  ['AsyncGeneratorFunction.prototype', above(async function* () {})],
+  ['AsyncGenerator.prototype', above(async function* () {}.prototype as object)],
+  ['AsyncIterator.prototype', above(above(async function* () {}.prototype as object))],
+];
+/** Objects that the platform itself writes to: only their functions with a name are looked at. */
+const PLATFORM: readonly Labelled[] = [
   ['Buffer', Buffer],
-  ['EventTarget.prototype', EventTarget.prototype],
-  ['URL.prototype', URL.prototype],
-  ['AbortController.prototype', AbortController.prototype],
-  ['AbortSignal', AbortSignal],
-  ['MessagePort.prototype', MessagePort.prototype],
   ['EventEmitter.prototype', events.prototype],
   ['process', process],
   ['console', console],
@@ -64,20 +70,41 @@ const OBJECTS: readonly (readonly [label: string, object: object])[] = [
   ['worker_threads', worker_threads],
   ['util', util],
 ];
-/** Nobody enumerates these three by accident, and polyfills land on them. */
-const COUNTED: readonly (readonly [label: string, object: object])[] = [
-  ['Object.prototype', Object.prototype],
-  ['Array.prototype', Array.prototype],
-  ['Function.prototype', Function.prototype],
+const LANGUAGE: readonly Labelled[] = [
+  ...CLASSES.flatMap((name) => withPrototype(name, getProperty(globalThis, name) as object)),
+  ['Intl', Intl],
+  ...Object.getOwnPropertyNames(Intl).flatMap((name) =>
+    withPrototype(`Intl.${name}`, getProperty(Intl, name) as object),
+  ),
+  ...NAMELESS,
 ];
 /** The inherited methods of the streams: a tool that replaces them shadows them on the instance. */
 const SHADOWABLE = ['write', 'end', 'emit'] as const;
 
+function withPrototype(label: string, object: object): Labelled[] {
+  const prototype: unknown = getOwnPropertyDescriptor(object, 'prototype')?.value;
+  return typeof prototype === 'object' && prototype !== null
+    ? [
+        [label, object],
+        [`${label}.prototype`, prototype],
+      ]
+    : [[label, object]];
+}
+
 interface Place {
   readonly label: string;
   readonly object: object;
-  readonly key: string;
+  readonly key: PropertyKey;
   readonly value: unknown;
+  readonly getter: boolean;
+}
+/** An object as a whole: whether it can be added to, and how much was. */
+interface Whole {
+  readonly label: string;
+  readonly object: object;
+  /** `null` where the platform adds keys by itself. */
+  readonly count: number | null;
+  readonly extensible: boolean;
 }
 
 export interface Intrinsics {
@@ -90,57 +117,82 @@ export interface Intrinsics {
 /** Takes the snapshot. */
 export function snapshotIntrinsics(): Intrinsics {
   const places: Place[] = [];
-  for (const [label, object] of OBJECTS) {
-    for (const key of ownKeys(object)) {
-      if (typeof key !== 'string' || key === 'prepareStackTrace') continue;
-      const value: unknown = getOwnPropertyDescriptor(object, key)?.value;
-      if (typeof value === 'function') places.push({ label, object, key, value });
-    }
-  }
-  for (const [label, stream] of [
-    ['process.stdout', process.stdout],
-    ['process.stderr', process.stderr],
-  ] as const) {
-    for (const key of SHADOWABLE) places.push({ label, object: stream, key, value: getProperty(stream, key) });
-  }
-  const globals = ownKeys(globalThis);
-  for (const key of globals) {
-    const value: unknown = typeof key === 'string' ? getOwnPropertyDescriptor(globalThis, key)?.value : undefined;
-    if (typeof value === 'function' || (typeof value === 'object' && value !== null)) {
-      places.push({ label: 'globalThis', object: globalThis, key: key as string, value });
-    }
-  }
-  const known = Object.create(null) as Record<PropertyKey, true>;
-  for (const key of globals) known[key] = true;
-  const counts = COUNTED.map(([, object]) => ownKeys(object).length);
-  const prepareStackTrace: unknown = getProperty(Error, 'prepareStackTrace');
-
-  const addedGlobals = (): WireFinding[] => {
-    const findings: WireFinding[] = [];
-    const present = ownKeys(globalThis);
-    for (let at = 0; at < present.length; at += 1) {
-      const key = present[at] as PropertyKey;
-      if (known[key] === true) continue;
-      const kind = typeof key === 'symbol' ? 'global-symbol-added' : 'global-added';
-      findings[findings.length] = { kind, detail: textOf(key) };
-    }
-    return findings;
+  const wholes: Whole[] = [];
+  const place = (label: string, object: object, key: PropertyKey, value: unknown, getter = false): void => {
+    places[places.length] = { label, object, key, value, getter };
+  };
+  const whole = (label: string, object: object, count: number | null): void => {
+    wholes[wholes.length] = { label, object, count, extensible: isExtensible(object) };
   };
 
+  for (let at = 0; at < LANGUAGE.length; at += 1) {
+    const { 0: label, 1: object } = LANGUAGE[at] as Labelled;
+    const own = ownKeys(object);
+    // An assigned `prepareStackTrace` is a key of `Error`, and has a finding of its own.
+    whole(label, object, object === Error ? null : countKeys(object));
+    for (let of = 0; of < own.length; of += 1) {
+      const key = own[of] as PropertyKey;
+      if (key === 'prepareStackTrace') continue;
+      const { value, get, writable } = getOwnPropertyDescriptor(object, key) as PropertyDescriptor;
+      if (get !== undefined) place(label, object, key, get, true);
+      else if (typeof value === 'function' || typeof key === 'symbol' || writable === true)
+        place(label, object, key, value);
+    }
+  }
+  for (let at = 0; at < PLATFORM.length; at += 1) {
+    const { 0: label, 1: object } = PLATFORM[at] as Labelled;
+    const own = ownKeys(object);
+    whole(label, object, null);
+    for (let of = 0; of < own.length; of += 1) {
+      const key = own[of] as PropertyKey;
+      const value: unknown = getOwnPropertyDescriptor(object, key)?.value;
+      if (typeof key === 'string' && typeof value === 'function') place(label, object, key, value);
+    }
+  }
+  for (let at = 0; at < SHADOWABLE.length; at += 1) {
+    const key = SHADOWABLE[at] as string;
+    place('process.stdout', process.stdout, key, getProperty(process.stdout, key));
+    place('process.stderr', process.stderr, key, getProperty(process.stderr, key));
+  }
+  const globals = ownKeys(globalThis);
+  const known = create(null) as Record<PropertyKey, true>;
+  whole('globalThis', globalThis, null);
+  for (let at = 0; at < globals.length; at += 1) {
+    const key = globals[at] as PropertyKey;
+    known[key] = true;
+    const value: unknown = typeof key === 'string' ? getOwnPropertyDescriptor(globalThis, key)?.value : undefined;
+    if (typeof value === 'function' || (typeof value === 'object' && value !== null)) {
+      place('globalThis', globalThis, key, value);
+    }
+  }
+  const prepareStackTrace: unknown = getProperty(Error, 'prepareStackTrace');
+
   return {
-    addedGlobals,
+    addedGlobals() {
+      const findings: WireFinding[] = [];
+      const present = ownKeys(globalThis);
+      for (let at = 0; at < present.length; at += 1) {
+        const key = present[at] as PropertyKey;
+        if (known[key] === true) continue;
+        const kind = typeof key === 'symbol' ? 'global-symbol-added' : 'global-added';
+        findings[findings.length] = { kind, detail: textOf(key) };
+      }
+      return findings;
+    },
     compare() {
       const findings: WireFinding[] = [];
       const found = (kind: WireFinding['kind'], detail: string): void => {
         if (findings.length < 16) findings[findings.length] = { kind, detail };
       };
       for (let at = 0; at < places.length; at += 1) {
-        const place = places[at] as Place;
-        if (!holds(place)) found('intrinsic-changed', `${place.label}.${place.key}`);
+        const { label, object, key, value, getter } = places[at] as Place;
+        if (holds(object, key, value, getter)) continue;
+        found('intrinsic-changed', typeof key === 'symbol' ? `${label}[${textOf(key)}]` : `${label}.${textOf(key)}`);
       }
-      for (let at = 0; at < COUNTED.length; at += 1) {
-        const counted = COUNTED[at] as (typeof COUNTED)[number];
-        if (ownKeys(counted[1]).length !== counts[at]) found('intrinsic-changed', `${counted[0]}: other keys`);
+      for (let at = 0; at < wholes.length; at += 1) {
+        const { label, object, count, extensible } = wholes[at] as Whole;
+        if (count !== null && countKeys(object) !== count) found('intrinsic-changed', `${label}: other keys`);
+        if (isExtensible(object) !== extensible) found('intrinsic-changed', `${label}: not extensible`);
       }
       if (getProperty(Error, 'prepareStackTrace') !== prepareStackTrace)
         found('prepare-stack-trace-changed', 'Error.prepareStackTrace');
@@ -149,9 +201,19 @@ export function snapshotIntrinsics(): Intrinsics {
   };
 }
 
-function holds(place: Place): boolean {
+/**
+ * Keys that were assigned, or are symbols: to list all keys of all objects would double the cost of a look. The three
+ * that polyfills land on are counted in full.
+ */
+function countKeys(object: object): number {
+  return object === Object.prototype || object === Array.prototype || object === Function.prototype
+    ? ownKeys(object).length
+    : keys(object).length + getOwnPropertySymbols(object).length;
+}
+
+function holds(object: object, key: PropertyKey, value: unknown, getter: boolean): boolean {
   try {
-    return (place.object as Record<string, unknown>)[place.key] === place.value;
+    return (getter ? lookupGetter(object, key) : (object as Record<PropertyKey, unknown>)[key]) === value;
   } catch {
     return false;
   }
@@ -171,7 +233,8 @@ export function installPlainEnv(): void {
 export function snapshotEnv(): Environment {
   const { env } = process;
   const names = keys(env);
-  const values = names.map((name) => env[name]);
+  const values: (string | undefined)[] = [];
+  for (let at = 0; at < names.length; at += 1) values[at] = env[names[at] as string];
   return {
     restore() {
       const findings: WireFinding[] = [];

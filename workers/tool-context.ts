@@ -42,7 +42,10 @@ export function createToolContext(
 
   const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
     if (inFlight >= MAX_CALLS_IN_FLIGHT)
-      throw new Error(`${MAX_CALLS_IN_FLIGHT} calls of this tool are unanswered already`);
+      throw new Error(
+        `at most ${MAX_CALLS_IN_FLIGHT} calls of perform and blobs may be unanswered at once, and as many are: ` +
+          'await some of them before the next',
+      );
     inFlight += 1;
     try {
       return await call();
@@ -52,8 +55,13 @@ export function createToolContext(
   };
   const perform: ToolContext['perform'] = async (intent, effect) => {
     if (effects === 'none') throw new Error("a tool with effects 'none' cannot perform an effect");
+    if (typeof intent !== 'object' || intent === null)
+      throw new TypeError("perform takes an intent first, an object such as { name: 'charge' }");
     const { name, key, onAmbiguous } = intent;
-    if (typeof name !== 'string' || name === '') throw new TypeError('an intent needs a name');
+    if (typeof name !== 'string' || name === '')
+      throw new TypeError('the intent given to perform needs a name of at least one character');
+    if (typeof effect !== 'function')
+      throw new TypeError('perform takes the effect second, a function that is called with the key');
     return bounded(async () => {
       if (watch.stopped()) throw watch.known().reason;
       const granted = await calls().dispatch(seq, { name, key: key ?? null, onAmbiguous: onAmbiguous ?? 'hold' });

@@ -88,10 +88,26 @@ describe('perform', () => {
     expect(dispatched).toEqual([]);
   });
 
-  it('has at most 64 calls in flight', async () => {
+  it.each([
+    ['null', /takes an intent first, an object/],
+    ["'charge'", /takes an intent first, an object/],
+    ['{}, async () => 1', /the intent given to perform needs a name/],
+    ["{ name: '' }, async () => 1", /the intent given to perform needs a name/],
+    ["{ name: 'q' }", /takes the effect second, a function/],
+    ["{ name: 'q' }, 5", /takes the effect second, a function/],
+  ])('asks the host for nothing when its arguments are (%s)', async (args, message) => {
+    const { far, dispatched, settled } = await openCalled();
+    const module = `data:text/javascript,export default (_, ctx) => ctx.perform(${encodeURIComponent(args)})`;
+    const { failure } = await far.run('', 'default', null, { ...declared, module });
+    expect(failure).toMatchObject({ name: 'TypeError', message: expect.stringMatching(message) });
+    expect({ dispatched, settled }).toEqual({ dispatched: [], settled: [] });
+  });
+
+  it('has at most 64 calls in flight, and says so to the next', async () => {
     const { far, dispatched } = await openCalled();
     const { value } = await far.run('calling', 'many', 70, declared);
-    expect(value).toHaveLength(6);
+    const refusal = expect.stringMatching(/^at most 64 calls .* await some of them/);
+    expect(value).toEqual(Array.from({ length: 6 }, () => refusal));
     expect(dispatched).toHaveLength(64);
   });
 });
