@@ -45,7 +45,7 @@ export default function install(task: InstallTask): Installed {
     outbox,
     capture,
     probes,
-    loader: openLoader(() => probes.rebase()),
+    loader: openLoader(probes),
     readPort: () => readPort(port, take),
     openCalls: () => (calls = openCalls<HostCalls>(toHost)),
   });

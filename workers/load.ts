@@ -9,6 +9,7 @@ import { type Failure, toFailure } from '../src/wire/failure.ts';
 import type { RunMessage } from '../src/wire/protocol.ts';
 import { create, uncurry } from '../src/wire/uncurried.ts';
 import type { ToolContext } from './index.ts';
+import type { Probes } from './probes.ts';
 import { Error } from './references.ts';
 
 type Hook = () => unknown;
@@ -25,17 +26,18 @@ export interface Loader {
   load(message: RunMessage): Promise<LoadedTool>;
 }
 
-export function openLoader(rebase: () => void): Loader {
+export function openLoader(probes: Pick<Probes, 'beforeLoad' | 'rebase'>): Loader {
   const kept = create(null) as Record<string, LoadedTool>;
   const keyOf = ({ module, exportName }: RunMessage): string => `${module} ${exportName}`;
   return {
     known: (message) => kept[keyOf(message)] ?? null,
     async load(message) {
       let exports: Record<string, unknown>;
+      probes.beforeLoad();
       try {
         exports = (await import(message.module)) as Record<string, unknown>;
       } finally {
-        rebase();
+        probes.rebase();
       }
       const { reset, healthCheck, [message.exportName]: run } = exports;
       if (typeof run !== 'function') {

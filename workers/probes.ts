@@ -34,6 +34,8 @@ export interface Probes {
   lookFully(): WireFinding[];
   /** Bytes of heap in use. */
   heapBytes(): number;
+  /** Keeps what earlier leases changed for the next full look, before a module is loaded and the baseline moves. */
+  beforeLoad(): void;
   /** Makes what is here now the baseline. */
   rebase(): void;
 }
@@ -41,6 +43,7 @@ export interface Probes {
 /** Takes the first baseline. The isolate's own handles must be there already. */
 export function openProbes(followed: Followed): Probes {
   let baseline = takeBaseline();
+  let carried: readonly WireFinding[] = [];
 
   const look = (full: boolean): WireFinding[] => {
     const findings: WireFinding[] = [];
@@ -63,6 +66,7 @@ export function openProbes(followed: Followed): Probes {
     // Only what is enumerable, as an assigned global is; the full look sees the rest.
     if (full || keys(globalThis).length > baseline.globals) append(findings, baseline.intrinsics.addedGlobals());
     if (!full) return;
+    append(findings, carried);
     append(findings, baseline.intrinsics.compare());
     append(findings, baseline.env.restore());
   };
@@ -70,6 +74,11 @@ export function openProbes(followed: Followed): Probes {
     look: () => look(false),
     lookFully: () => look(true),
     heapBytes: () => getHeapStatistics().used_heap_size,
+    beforeLoad() {
+      const findings = baseline.intrinsics.addedGlobals();
+      append(findings, baseline.intrinsics.compare());
+      carried = findings;
+    },
     rebase() {
       followed.rebase();
       baseline = takeBaseline();

@@ -70,6 +70,20 @@ describe('the baseline', () => {
     expect(await far.findings('changes-at-load', 'default')).toEqual([]);
     expect(await far.findings('residue', 'interval')).toEqual(['residual-handle']);
   });
+
+  it('takes in nothing that an earlier lease changed unseen before a module loads', async () => {
+    const far = await openFar();
+    const module = 'data:text/javascript,export default (go) => { if (go) String.prototype.trim = () => 1; }';
+    // Loading is a long run, which is looked at fully; once loaded it is a short one.
+    await far.run('', 'default', false, { module });
+    const { clean } = await far.run('', 'default', true, { module });
+    const { seq } = await far.run('changes-at-load', 'default');
+    const { findings } = await far.looked(seq);
+    expect({ clean, details: findings.map(({ detail }) => detail) }).toEqual({
+      clean: true,
+      details: ['String.prototype.trim'],
+    });
+  });
 });
 
 describe('followed children', () => {
