@@ -75,8 +75,13 @@ export function openProbes(followed: Followed): Probes {
     lookFully: () => look(true),
     heapBytes: () => getHeapStatistics().used_heap_size,
     beforeLoad() {
-      const findings = baseline.intrinsics.addedGlobals();
-      append(findings, baseline.intrinsics.compare());
+      const findings = baseline.intrinsics.compare();
+      const added = baseline.intrinsics.addedGlobals();
+      for (let at = 0; at < added.length; at += 1) {
+        const finding = added[at] as WireFinding;
+        // Node itself adds symbols, late in its boot.
+        if (finding.kind === 'global-added') findings[findings.length] = finding;
+      }
       carried = findings;
     },
     rebase() {
