@@ -55,7 +55,7 @@ describe('statistics', () => {
     await host.supervisor.runTool(fakeTool(), 'value');
     await host.supervisor.runTool(fakeTool(), 'throw');
     await host.supervisor.runTool(fakeTool(), 'forge');
-    await host.clock.advance(10);
+    await host.clock.advance(30);
     hang(host, 3);
     host.clock.jump(25);
     const { queue, requests, isolates, replacements, protocolViolations } = host.supervisor.statistics();

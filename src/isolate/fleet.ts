@@ -38,7 +38,7 @@ export interface IsolateInfo {
 }
 
 /** How long a missing standby may wait for its boot. Milliseconds. */
-const STANDBY_DELAY_MS = 5;
+const STANDBY_DELAY_MS = 25;
 
 export class Fleet implements Keeper {
   readonly #config: SupervisorConfig;

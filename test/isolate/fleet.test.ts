@@ -69,7 +69,7 @@ describe('Fleet', () => {
     lease();
     broken.condemn();
     expect(fleet.acquire(ACME)).not.toBeNull();
-    await clock.advance(10);
+    await clock.advance(30);
     expect(tenures.all).toHaveLength(4);
     expect([fleet.replacements, told]).toEqual([1, ['isolate.replaced']]);
   });
