@@ -162,6 +162,37 @@ describe('close', () => {
     expect([report.settled, tookMs <= 1_000]).toEqual([1, true]);
   });
 
+  it('lets no late look make an isolate fit that it has killed', async () => {
+    const far: Far = {
+      run: (tenure, { seq }) =>
+        tenure.emit({
+          t: 'settled',
+          seq,
+          ok: true,
+          value: 'done',
+          clean: false,
+          reset: false,
+          healthCheck: false,
+          ranMs: 0,
+        }),
+      dies: (tenure) => {
+        tenure.looked(1);
+        return false;
+      },
+    };
+    const host = await openFakeHost(far, { standby: 0, defaults: { sweepMs: 5_000, killMs: 50 } });
+    const run = host.supervisor.runTool(fakeTool(), 'value');
+    await settle();
+    const closing = host.supervisor.close({ withinMs: 300 });
+    await host.clock.advance(300);
+    expect(await run).toMatchObject({
+      status: 'succeeded',
+      lease: { end: 'quarantined', findings: [{ kind: 'abandoned' }] },
+    });
+    expect(host.supervisor.statistics().protocolViolations).toBe(0);
+    await closing;
+  });
+
   it('ends a drain that hangs by a kill of its own, which is no exit of the isolate', async () => {
     const far: Far = {
       run: (tenure, { seq }) =>

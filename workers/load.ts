@@ -26,14 +26,13 @@ export interface Loader {
   load(message: RunMessage): Promise<LoadedTool>;
 }
 
-export function openLoader(probes: Pick<Probes, 'beforeLoad' | 'rebase'>): Loader {
+export function openLoader(probes: Pick<Probes, 'rebase'>): Loader {
   const kept = create(null) as Record<string, LoadedTool>;
   const keyOf = ({ module, exportName }: RunMessage): string => `${module} ${exportName}`;
   return {
     known: (message) => kept[keyOf(message)] ?? null,
     async load(message) {
       let exports: Record<string, unknown>;
-      probes.beforeLoad();
       try {
         exports = (await import(message.module)) as Record<string, unknown>;
       } finally {

@@ -72,15 +72,19 @@ export function openProbes(followed: Followed): Probes {
   };
   return {
     look: () => look(false),
-    lookFully: () => look(true),
+    lookFully() {
+      const findings = look(true);
+      carried = [];
+      return findings;
+    },
     heapBytes: () => getHeapStatistics().used_heap_size,
     beforeLoad() {
-      const findings = baseline.intrinsics.compare();
-      const added = baseline.intrinsics.addedGlobals();
-      for (let at = 0; at < added.length; at += 1) {
-        const finding = added[at] as WireFinding;
+      const findings: WireFinding[] = [];
+      const seen = look(true);
+      for (let at = 0; at < seen.length; at += 1) {
+        const finding = seen[at] as WireFinding;
         // Node itself adds symbols, late in its boot.
-        if (finding.kind === 'global-added') findings[findings.length] = finding;
+        if (finding.kind !== 'global-symbol-added') findings[findings.length] = finding;
       }
       carried = findings;
     },

@@ -37,7 +37,7 @@ import { createToolContext, type LiveContext } from './tool-context.ts';
 
 /** What clean I/O holds at return is gone after two turns of the loop, or a little later. 0 is a turn. Milliseconds. */
 const LOOK_AGAIN_MS = [0, 0, 1, 2, 5, 10, 20, 50] as const;
-/** A full look is due for a lease that ran this long, in milliseconds, and for every sixteenth. */
+/** A full look is due for a lease that loaded its module or ran this long, in milliseconds, and for every sixteenth. */
 const LONG_RUN_MS = 1;
 const SAMPLE = 16;
 
@@ -120,6 +120,9 @@ export function openServer(far: Far): Server {
     }
     far.capture.attribute(seq);
     const calls = far.openCalls();
+    const known = loader.known(message);
+    // Before anything of this lease is there to be seen; before the first nothing has run that could have left anything.
+    if (known === null && seq > 1) probes.beforeLoad();
     const turn = setImmediate(() => outbox.post({ t: 'started', seq }));
 
     let tool: LoadedTool | null = null;
@@ -127,7 +130,7 @@ export function openServer(far: Far): Server {
     let value: unknown;
     let failure: Failure | null = null;
     try {
-      tool = loader.known(message) ?? (await loader.load(message));
+      tool = known ?? (await loader.load(message));
     } catch (error) {
       failure = loadFailure(error, message);
     }
@@ -151,7 +154,7 @@ export function openServer(far: Far): Server {
 
     const ranMs = now() - startedAt;
     const cheap = probes.look();
-    const sampled = far.health.full === 'every' || ranMs >= LONG_RUN_MS || seq % SAMPLE === 0;
+    const sampled = known === null || far.health.full === 'every' || ranMs >= LONG_RUN_MS || seq % SAMPLE === 0;
     const hooks = { reset: tool?.reset != null, healthCheck: tool?.healthCheck != null };
     const clean = cheap.length === 0 && !sampled;
     if (failure === null) {

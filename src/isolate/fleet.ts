@@ -122,8 +122,10 @@ export class Fleet implements Keeper {
     const placement = place(request, idle, this.#config.share);
     if (placement === null) return null;
     if ('retire' in placement) {
-      // One at a time: while a fresh one boots, the request waits for it.
-      if (this.count().booting === 0) idle.find(({ id }) => id === placement.retire)?.retire();
+      // One at a time, and only where a fresh one can follow: healthy isolates are not given up for boots that fail.
+      const { booting, quarantined, retiring } = this.count();
+      const canFollow = booting + quarantined + retiring === 0 && this.#failures.length === 0;
+      if (canFollow) idle.find(({ id }) => id === placement.retire)?.retire();
       this.#refill();
       return null;
     }
@@ -159,7 +161,8 @@ export class Fleet implements Keeper {
     // Who waits is served first: to start a thread holds the host's loop for some milliseconds.
     this.#owner.onCapacity();
     const { booting, idle, leased, resetting } = this.count();
-    if (booting + idle + leased + resetting < this.#config.isolates) this.#refill();
+    const isShort = booting + idle + leased + resetting < this.#config.isolates;
+    if (isShort || this.#owner.isAwaited()) this.#refill();
     else this.#refillSoon();
   }
 
@@ -181,6 +184,7 @@ export class Fleet implements Keeper {
     const deadline = clock.now() + withinMs;
     this.#closed = true;
     for (const timer of [this.#retry, this.#ageing, this.#spare]) if (timer !== null) clock.clearTimeout(timer);
+    this.#retry = null;
     for (const isolate of [...this.#isolates]) {
       if (isolate.state === 'leased' || isolate.state === 'resetting') isolate.condemn();
       else isolate.retire();
@@ -224,6 +228,7 @@ export class Fleet implements Keeper {
 
   /** Somebody waits for isolates now: what was put off is not put off any longer, and a pause holds the process. */
   hasten(): void {
+    if (this.#closed) return;
     const { clock } = this.#config;
     if (this.#retry !== null) {
       clock.clearTimeout(this.#retry);

@@ -225,7 +225,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     });
     void drain(record, isolate, looks, this.#setting.bounds, (ms, work) => this.#alarms.within(ms, work)).then(
       (found) => {
-        if (this.lease.ended) return;
+        if (this.lease.ended || this.hold?.killed === true) return;
         isolate.sweep();
         this.findings = judged([...found, ...isolate.found], this.#setting.condemn, this.#setting.redactor);
         if (this.findings.some(({ condemns }) => condemns)) this.#quarantine([]);

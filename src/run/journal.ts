@@ -30,8 +30,9 @@ export class Journal {
   readonly #log: EventLog;
   readonly #names: AttemptNames;
   readonly #clock: Clock;
-  /** The first entry, from which times count, and every entry of an intent. */
+  /** Every entry of an intent, and the one from which their times count. */
   readonly #entries: LogEvent[] = [];
+  #prepared: LogEvent | null = null;
   #unacknowledged: Set<Promise<unknown>> | null = null;
 
   constructor(log: EventLog, names: AttemptNames, clock: Clock) {
@@ -81,7 +82,8 @@ export class Journal {
 
   /** The acknowledged intents, each in its last state. */
   intents(): readonly IntentRecord[] {
-    return this.#entries.length < 2 ? NO_INTENTS : foldIntents(this.#entries);
+    if (this.#entries.length === 0) return NO_INTENTS;
+    return foldIntents(this.#prepared === null ? this.#entries : [this.#prepared, ...this.#entries]);
   }
 
   /** Null when nothing is on its way; else settles once all of it was acknowledged or refused. */
@@ -92,8 +94,9 @@ export class Journal {
   }
 
   #note(event: LogEvent): void {
-    if (this.#entries.length === 0 || event.kind === 'dispatched' || event.kind === 'settled')
-      this.#entries.push(event);
+    // A log may acknowledge in any order.
+    if (event.kind === 'prepared') this.#prepared = event;
+    else if (event.kind === 'dispatched' || event.kind === 'settled') this.#entries.push(event);
   }
 }
 

@@ -116,7 +116,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
 
   stop(stop: ScopeStop | IncomingStop): void {
     if (this.#attempt === null) this.#early.stops.push(stop);
-    else if (this.#check?.isGoingOn === true) this.#attempt.enterAfter(stop);
+    else if (this.#check?.isGoingOn === true) this.#check.enter(stop);
     else this.#attempt.stop(stop);
     this.#budget.wake();
   }

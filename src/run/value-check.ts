@@ -7,6 +7,7 @@
 import type { z } from 'zod';
 import type { Budget } from '../scope/budget.ts';
 import type { Attempt } from './attempt.ts';
+import type { IncomingStop } from './attempt-setting.ts';
 import type { End } from './conclusion.ts';
 import { unvalidated, type Validated, validate } from './validate.ts';
 
@@ -36,11 +37,21 @@ export class ValueCheck {
     this.isGoingOn = true;
     void this.#budget.within(this.#validateMs, validated).then((settled) => {
       this.isGoingOn = false;
-      const { due } = this.#budget;
-      if (settled === null && due !== null) this.#attempt.enterAfter(due);
+      if (settled === null) this.#enterDue(Number.POSITIVE_INFINITY);
       const isStopped = settled === null && ledger.stops.length > before;
       tell(isStopped ? {} : endOf(settled ?? unvalidated('The value', this.#validateMs)));
     });
+  }
+
+  /** Enters a stop that comes while the schema is at work, after a deadline that was due earlier. */
+  enter(stop: IncomingStop): void {
+    this.#enterDue(stop.atMs);
+    if (stop.kind === 'cancel' || !this.#attempt.ledger.has(stop.kind)) this.#attempt.enterAfter(stop);
+  }
+
+  #enterDue(until: number): void {
+    const { due } = this.#budget;
+    if (due !== null && due.atMs <= until && !this.#attempt.ledger.has(due.kind)) this.#attempt.enterAfter(due);
   }
 }
 

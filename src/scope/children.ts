@@ -30,15 +30,15 @@ export class Children {
     return this.#alive.size === 1;
   }
 
-  /** True when it was the last. `fate` is null for an inner scope, which has no end of its own. */
-  remove(child: ScopeChild, fate: ChildFate | null, error?: unknown): boolean {
-    if (!this.#alive.delete(child)) return false;
+  /** Whether it was here, and the last. `fate` is null for an inner scope, which has no end of its own. */
+  remove(child: ScopeChild, fate: ChildFate | null, error?: unknown): 'unknown' | 'removed' | 'emptied' {
+    if (!this.#alive.delete(child)) return 'unknown';
     if (fate !== null) this.remember(fate, child.name, error);
-    if (this.#alive.size > 0) return false;
+    if (this.#alive.size > 0) return 'removed';
     const waiting = this.#onEmpty;
     this.#onEmpty = [];
     for (const resolve of waiting) resolve();
-    return true;
+    return 'emptied';
   }
 
   /** Keeps an end for the report: a child's, or one of an inner scope. */

@@ -180,10 +180,10 @@ export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
 
   /** A child has ended; `fate` is null for an inner scope. */
   release(child: ScopeChild, fate: ChildFate | null, error?: unknown): void {
-    const isEmpty = this.#children.remove(child, fate, error);
-    if (this.#embedded) return;
+    const left = this.#children.remove(child, fate, error);
+    if (this.#embedded || left === 'unknown') return;
     if (fate !== null) this.#parent?.remember(fate, child.name, error);
-    if (isEmpty) this.#parent?.release(this, null);
+    if (left === 'emptied') this.#parent?.release(this, null);
   }
 
   /** The end of a child of an inner scope. */

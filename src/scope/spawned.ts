@@ -99,8 +99,9 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
 
   async #leave(fate: ChildFate, error?: unknown): Promise<void> {
     const { killed, abandoned } = await this.#inner.shutdown();
-    const worst = abandoned.length > 0 ? 'abandoned' : killed.length > 0 ? 'killed' : fate;
-    this.#outer.release(this, fate === 'completed' ? fate : worst, error);
+    // What it left running is told of by it; a run of its own that was killed and that it survived is not its end.
+    const ended = fate === 'aborted' && killed.length > 0 ? 'killed' : fate;
+    this.#outer.release(this, abandoned.length > 0 ? 'abandoned' : ended, error);
   }
 }
 

@@ -1,57 +1,11 @@
 /** Fleet: standby, replacement, sharing, recycling and the limits that degrade a supervisor. */
 import { describe, expect, it } from 'vitest';
-import { ActorTree } from '../../src/isolate/actor-tree.ts';
-import { Fleet } from '../../src/isolate/fleet.ts';
-import type { Isolate, Occupant } from '../../src/isolate/isolate.ts';
-import { parseSupervisorOptions, type SupervisorOptions } from '../../src/model/options.ts';
-import { FakeClock, settle } from '../support/fake-clock.ts';
-import { FAILURE, FakeTenures, type Far } from '../support/fake-tenure.ts';
-import { RUN } from './isolate-rig.ts';
+import type { Isolate } from '../../src/isolate/isolate.ts';
+import { settle } from '../support/fake-clock.ts';
+import { FAILURE } from '../support/fake-tenure.ts';
+import { ACME, OCCUPANT, openedFleet as opened } from './fleet-rig.ts';
 
 const MIB = 1024 * 1024;
-const OCCUPANT: Occupant = {
-  calls: {} as Occupant['calls'],
-  onRecord: () => undefined,
-  onExit: () => undefined,
-  onAbandoned: () => undefined,
-  onLate: () => undefined,
-};
-const ACME = { tenant: 'acme', tool: 'render' };
-
-async function opened(options: Partial<SupervisorOptions> = {}, far: Far = {}) {
-  const clock = new FakeClock();
-  const tenures = new FakeTenures(far);
-  const told: string[] = [];
-  const seen = { capacity: 0 };
-  const config = parseSupervisorOptions({ isolates: 2, standby: 1, clock, defaults: { killMs: 100 }, ...options });
-  const actors = new ActorTree('supervisor-1', () => told.push('impossible event'), null);
-  const fleet = new Fleet(config, tenures, actors, {
-    onCapacity: () => (seen.capacity += 1),
-    onViolation: () => told.push('violation'),
-    onIsolateEvent: (type) => told.push(type),
-    onImpairment: (reason) => told.push(reason ?? 'healed'),
-    isAwaited: () => false,
-  });
-  fleet.fill();
-  await settle();
-  /** Leases one and starts a run on it. */
-  const lease = (request = ACME): Isolate => {
-    const isolate = fleet.acquire(request);
-    if (isolate === null) throw new Error('no isolate');
-    isolate.run({ t: 'run', seq: isolate.occupy(OCCUPANT), ...RUN }, []);
-    return isolate;
-  };
-  /** One whole lease. */
-  const serve = async (request = ACME, heapBytes: number | null = null): Promise<Isolate> => {
-    const isolate = lease(request);
-    await settle();
-    isolate.noteHeap(heapBytes);
-    isolate.vacate();
-    await settle();
-    return isolate;
-  };
-  return { clock, tenures, told, seen, fleet, lease, serve };
-}
 
 describe('Fleet', () => {
   it('boots isolates and standby, and leases no more than isolates at once', async () => {

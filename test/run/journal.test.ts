@@ -136,3 +136,22 @@ describe('Journal on a log that takes its time', () => {
     expect(journal.intents()).toMatchObject([{ name: 'charge', state: 'dispatched' }]);
   });
 });
+
+describe('Journal on a log that answers in an order of its own', () => {
+  it('knows an intent whose entry is acknowledged before the first one', async () => {
+    const { slow, pending } = slowLog();
+    const log = memoryEventLog();
+    const journal = journalOn({
+      ...slow,
+      append: (event) => (event.kind === 'prepared' ? slow.append(event) : log.append(event)),
+    });
+    void journal.write('prepared', '', {});
+    log.append({ ...NAMES, intent: '', kind: 'prepared', atWall: 0, body: {} });
+    log.append({ ...NAMES, intent: '', kind: 'admitted', atWall: 0, body: {} });
+    void journal.write('dispatched', 'charge', DISPATCHED);
+    expect(journal.intents()).toMatchObject([{ name: 'charge', state: 'dispatched', atMs: 0 }]);
+    pending[0]?.acknowledge();
+    await settle();
+    expect(journal.intents()).toHaveLength(1);
+  });
+});

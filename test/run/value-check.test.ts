@@ -68,4 +68,29 @@ describe('a stop while a value is looked at', () => {
     await rig.clock.advance(500);
     await closeFake(rig);
   });
+
+  it('comes after a deadline that was due earlier', async () => {
+    const rig = await checked(5_000);
+    const controller = new AbortController();
+    await rig.run(rig.tool, 'value', { operationTimeoutMs: 100, signal: controller.signal });
+    rig.clock.jump(180);
+    controller.abort();
+    await rig.clock.advance(0);
+    expect(rig.ended).toMatchObject([
+      { status: 'timed-out', cause: { kind: 'operation-timeout', atMs: 100 }, also: [{ kind: 'cancel' }] },
+    ]);
+    await rig.clock.advance(5_000);
+    await closeFake(rig);
+  });
+
+  it('is one deadline, though the scope tells of it as well', async () => {
+    const rig = await checked(5_000);
+    const scope = rig.supervisor.openScope({ deadlineMs: 100 });
+    expect(scope.ctx.signal.aborted).toBe(false);
+    await rig.run(rig.tool, 'value', {}, scope);
+    await rig.clock.advance(100);
+    expect(rig.ended).toMatchObject([{ status: 'timed-out', cause: { kind: 'parent-deadline' }, also: [] }]);
+    await rig.clock.advance(5_000);
+    await closeFake(rig);
+  });
 });

@@ -11,7 +11,7 @@ describe('Children', () => {
     const children = new Children(true);
     const [a, b] = [parkedChild('a').child, parkedChild('b').child];
     expect([children.add(a), children.add(b)]).toEqual([true, false]);
-    expect([children.remove(a, 'completed'), children.remove(b, 'aborted')]).toEqual([false, true]);
+    expect([children.remove(a, 'completed'), children.remove(b, 'aborted')]).toEqual(['removed', 'emptied']);
   });
 
   it('lets each go once, with its first end', () => {
@@ -19,7 +19,7 @@ describe('Children', () => {
     const { child } = parkedChild('a');
     children.add(child);
     children.remove(child, 'abandoned');
-    expect(children.remove(child, 'completed')).toBe(false);
+    expect(children.remove(child, 'completed')).toBe('unknown');
     expect(namesIn(children.report())).toEqual({ completed: [], aborted: [], killed: [], abandoned: ['a'] });
   });
 

@@ -257,6 +257,29 @@ describe('hardTimeoutMs', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('tells of a child as abandoned that returned and left something running', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    const child = scope.spawn('outer', async (inner) => {
+      inner.spawn('stuck', never);
+      return 'left';
+    });
+    expect(await child.result).toBe('left');
+    const report = namesIn(await shutDown(scope, clock));
+    expect(report).toMatchObject({ completed: [], abandoned: ['outer'] });
+  });
+
+  it('is told of once though it ends after it was given up, also in a fork', async () => {
+    const { clock, open } = scopeRig();
+    const scope = open();
+    let end = (): void => undefined;
+    scope.fork().spawn('late', () => new Promise<void>((resolve) => (end = resolve)), { hardTimeoutMs: 10 });
+    await clock.advance(10 + BOUND_MS);
+    end();
+    await settle();
+    expect(namesIn(await shutDown(scope, clock))).toMatchObject({ completed: [], abandoned: ['late'] });
+  });
+
   it('rejects the result of a child that a shutdown gives up', async () => {
     const { clock, open } = scopeRig();
     const scope = open();

@@ -74,7 +74,7 @@ describe('the baseline', () => {
   it('takes in nothing that an earlier lease changed unseen before a module loads', async () => {
     const far = await openFar();
     const module = 'data:text/javascript,export default (go) => { if (go) String.prototype.trim = () => 1; }';
-    // Loading is a long run, which is looked at fully; once loaded it is a short one.
+    // A lease that loads is looked at fully; once loaded it is a short one.
     await far.run('', 'default', false, { module });
     const { clean } = await far.run('', 'default', true, { module });
     const { seq } = await far.run('changes-at-load', 'default');
@@ -83,6 +83,24 @@ describe('the baseline', () => {
       clean: true,
       details: ['String.prototype.trim'],
     });
+  });
+});
+
+describe('what a short lease left unseen', () => {
+  it.each([
+    ['String.prototype.trim = () => 1', 'intrinsic-changed'],
+    ['process.env.LEFT = 1', 'env-changed'],
+  ])('is told once by the lease that loads a module next: %s', async (what, kind) => {
+    const far = await openFar();
+    const module = `data:text/javascript,export default (go) => { if (go) ${what}; }`;
+    await far.looked((await far.run('', 'default', false, { module })).seq);
+    expect((await far.run('', 'default', true, { module })).clean).toBe(true);
+    const kinds: string[][] = [];
+    for (const name of ['default', 'waiting', 'remaining']) {
+      const { findings } = await far.looked((await far.run('plain', name)).seq);
+      kinds.push(findings.map((finding) => finding.kind));
+    }
+    expect(kinds).toEqual([[kind], [], []]);
   });
 });
 
