@@ -124,7 +124,7 @@ describe('a run that was cancelled before it began', () => {
     const tool = (exportName: string) =>
       defineTool({ name: 'tool', module: fixture('answer.mjs'), exportName, input: z.unknown(), effects: 'none' });
     const words = sharedWords();
-    for (const ms of [0, 0, 0, 300]) await supervisor.runTool(tool('answerThenBlock'), { ms });
+    for (const hold of [false, false, false, true]) await supervisor.runTool(tool('answerThenBlock'), { words, hold });
     // The isolate is busy and reads nothing: both are taken back from it.
     const taken = [];
     for (let turn = 0; turn < 2; turn += 1) {
@@ -133,7 +133,9 @@ describe('a run that was cancelled before it began', () => {
       controller.abort();
       taken.push(await running);
     }
-    const next = await supervisor.runTool(tool('answerThenBlock'), { ms: 0 });
+    Atomics.store(words, 1, 1);
+    Atomics.notify(words, 1);
+    const next = await supervisor.runTool(tool('answerThenBlock'), { words, hold: false });
     await supervisor.close({ withinMs: 5_000 });
     for (const { status, lease } of taken) {
       expect({ status, path: lease?.path }).toEqual({ status: 'cancelled', path: ['queued', 'acquired', 'completed'] });
