@@ -93,10 +93,13 @@ export function openServer(far: Far): Server {
   let last: { readonly seq: number; readonly tool: LoadedTool | null } = { seq: 0, tool: null };
   let toldFatal = -1;
   let unwatched = 0;
+  let watching: NodeJS.Immediate | undefined;
 
   const serve = async (message: RunMessage): Promise<void> => {
     const { seq } = message;
     const startedAt = now();
+    // It would count as something that the tool left.
+    clearImmediate(watching);
     const watch = new StopWatch(far.words, seq, message.ctx.remainingMs, far.readPort);
     current = { seq, watch };
     last = { seq, tool: null };
@@ -170,7 +173,7 @@ export function openServer(far: Far): Server {
       calls.end(OVER);
       // Not in this turn: a rejection that the tool left is to be seen before another lease could be blamed for it.
       if (unwatched > 0) unwatched -= 1;
-      else setImmediate(() => watchForNext(seq));
+      else watching = setImmediate(() => watchForNext(seq));
       return;
     }
     await lookAgain(seq, cheap, failure !== null || sampled);

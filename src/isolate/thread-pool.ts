@@ -232,7 +232,11 @@ class ThreadTenure implements Tenure {
       // No thread is bound to it: there is nothing whose exit could be awaited.
       queueMicrotask(() => this.end({ code: null, error: null }));
     } else {
-      void this.#worker.terminate();
+      // Node 20 aborts the whole process when a thread is ended while it loads its entry: that is awaited, `bootMs` at most.
+      const worker = this.#worker;
+      const kill = () => void worker.terminate();
+      if (this.#bootTimer === null) kill();
+      else this.installed.then(kill, kill);
     }
   }
 
