@@ -4,19 +4,9 @@ import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Isolate, type Occupant } from '../../src/isolate/isolate.ts';
 import { Hold } from '../../src/run/hold.ts';
 import { WORD } from '../../src/wire/protocol.ts';
+import { RUN } from '../isolate/isolate-rig.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 import { FakeTenure, type Far } from '../support/fake-tenure.ts';
-
-const ctx = {
-  tenant: 'acme',
-  run: 'r',
-  branch: 'main',
-  requestId: 'req-1',
-  attempt: 1,
-  trace: { traceparent: '' },
-  remainingMs: 1,
-};
-const RUN = { module: 'file:///fake.mjs', exportName: 'default', effects: 'none', input: 1, ctx } as const;
 
 async function held(far: Far = {}) {
   const clock = new FakeClock();
