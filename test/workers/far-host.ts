@@ -30,6 +30,8 @@ export interface FarOptions {
   readonly tailBytes?: number;
   readonly full?: 'sampled' | 'every';
   readonly calls?: Partial<HostCalls>;
+  /** Each run counts as a short one. */
+  readonly stillClock?: boolean;
 }
 export interface RunShape {
   readonly effects?: Effects;
@@ -65,7 +67,8 @@ export class FarHost {
     };
     const entry = new URL('../../dist/workers/isolate.js', import.meta.url).href;
     const boot = new URL('../fixtures/far/boot.mjs', import.meta.url);
-    this.worker = new Worker(boot, { workerData: { entry, task }, transferList: [port2], stdout: true, stderr: true });
+    const workerData = { entry, task, stillClock: options.stillClock };
+    this.worker = new Worker(boot, { workerData, transferList: [port2], stdout: true, stderr: true });
     this.#port = port1;
     this.#call = openChannel({ post: (d) => this.post({ t: 'call', d }), expose: options.calls });
     this.hook = openChannel<IsolateHooks>({ post: (d) => this.post({ t: 'hook', d }) });

@@ -72,7 +72,7 @@ describe('the baseline', () => {
   });
 
   it('takes in nothing that an earlier lease changed unseen before a module loads', async () => {
-    const far = await openFar();
+    const far = await openFar({ stillClock: true });
     const module = 'data:text/javascript,export default (go) => { if (go) String.prototype.trim = () => 1; }';
     // A lease that loads is looked at fully; once loaded it is a short one.
     await far.run('', 'default', false, { module });
@@ -91,7 +91,7 @@ describe('what a short lease left unseen', () => {
     ['String.prototype.trim = () => 1', 'intrinsic-changed'],
     ['process.env.LEFT = 1', 'env-changed'],
   ])('is told once by the lease that loads a module next: %s', async (what, kind) => {
-    const far = await openFar();
+    const far = await openFar({ stillClock: true });
     const module = `data:text/javascript,export default (go) => { if (go) ${what}; }`;
     await far.looked((await far.run('', 'default', false, { module })).seq);
     expect((await far.run('', 'default', true, { module })).clean).toBe(true);
