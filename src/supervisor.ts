@@ -278,7 +278,7 @@ export class Supervisor implements AsyncDisposable {
 }
 
 function checkedTool(tool: unknown): Tool {
-  if (typeof tool === 'object' && tool !== null && 'module' in tool && 'exportName' in tool && Object.isFrozen(tool))
+  if (typeof tool === 'object' && tool !== null && 'work' in tool && 'outputRules' in tool && Object.isFrozen(tool))
     return tool as Tool;
   throw invalidOption('tool', tool, 'a tool made by defineTool');
 }

@@ -1,7 +1,7 @@
 /**
  * Which findings condemn an isolate, and when one is recycled although nothing is wrong with it.
  *
- * Invariant: a killed, abandoned or exited isolate is condemned whatever the policy says. Deliberately absent: looking
+ * Invariant: a killed, abandoned, exited or contaminated isolate is condemned whatever the policy says. Deliberately absent: looking
  * (`workers/probes.ts`) and setting aside (`isolate/`).
  */
 import type { Finding, FindingKind } from '../model/result.ts';
@@ -26,8 +26,12 @@ export const CONDEMN_DEFAULTS: Readonly<Record<FindingKind, boolean>> = Object.f
   killed: true,
   abandoned: true,
   exited: true,
+  'orphans-killed': false,
+  'orphans-left': false,
+  unverified: false,
+  contaminated: true,
 });
-const ENDED: ReadonlySet<FindingKind> = new Set(['killed', 'abandoned', 'exited']);
+const ENDED: ReadonlySet<FindingKind> = new Set(['killed', 'abandoned', 'exited', 'contaminated']);
 
 /** Findings with their verdicts; `policy` overrides the defaults by kind. */
 export function judge(

@@ -21,14 +21,14 @@ import { isIsolateMessage } from '../wire/records.ts';
 import type { ActorTree, IsolateActor } from './actor-tree.ts';
 import { LeaseChannels } from './channels.ts';
 import { ChildProcesses } from './child-processes.ts';
-import type { Tenure, ThreadExit } from './tenure.ts';
+import type { CommandRun, InlineRun, Tenure, TenureExit } from './tenure.ts';
 
 /** Who holds the lease on an isolate and hears its records. */
 export interface Occupant {
   /** A record of the lease in progress. */
   onRecord(record: IsolateMessage): void;
   /** The thread is gone, and every record it left was heard. `asked`: its kill had been issued. */
-  onExit(exit: ThreadExit, asked: boolean): void;
+  onExit(exit: TenureExit, asked: boolean): void;
   /** A record of a lease that has ended: an abandoned tool went on, for one. */
   onLate(record: IsolateMessage): void;
   /** The kill was not confirmed in time. */
@@ -131,10 +131,15 @@ export class Isolate {
   }
 
   /** @throws DataCloneError when the input cannot be cloned; nothing was posted then. */
-  run(message: RunMessage, transfer: readonly ArrayBuffer[]): void {
+  run(message: RunMessage | CommandRun | InlineRun, transfer: readonly ArrayBuffer[]): void {
     this.#tenure.post(message, transfer);
     Atomics.store(this.#tenure.words, WORD.POSTED, message.seq);
     this.leases += 1;
+  }
+
+  /** Whether a stop and a start that cross are seen by one of both sides. */
+  get sharesWords(): boolean {
+    return this.#tenure.sharesWords;
   }
 
   /** Whether the lease in progress has been taken up by the isolate. */
@@ -241,7 +246,7 @@ export class Isolate {
     }, ms);
   }
 
-  #onExit(exit: ThreadExit): void {
+  #onExit(exit: TenureExit): void {
     if (this.state === 'gone') return;
     // What was posted before the end is still in the port: reading it decides what happened.
     this.sweep();

@@ -12,8 +12,8 @@ import { Piscina, queueOptionsSymbol } from 'piscina';
 import { LeaseholdError } from '../model/errors.ts';
 import { mintNonce } from '../model/ids.ts';
 import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
-import { type HostMessage, type Installed, type InstallTask, WORDS } from '../wire/protocol.ts';
-import type { Tenure, TenureListener, TenureSource, ThreadExit } from './tenure.ts';
+import { type Installed, type InstallTask, WORDS } from '../wire/protocol.ts';
+import type { Tenure, TenureExit, TenureListener, TenureMessage, TenureSource } from './tenure.ts';
 
 export interface ThreadPoolOptions {
   readonly clock: Clock;
@@ -147,6 +147,8 @@ function closeTaskPort(thread: object): void {
 }
 
 class ThreadTenure implements Tenure {
+  readonly sharesWords = true;
+  readonly poll = null;
   readonly nonce = mintNonce();
   readonly words: Int32Array;
   readonly installed: Promise<void>;
@@ -158,7 +160,7 @@ class ThreadTenure implements Tenure {
   #bootTimer: Timer | null = null;
   #worker: Worker | null = null;
   #listener: TenureListener | null = null;
-  #exit: ThreadExit | null = null;
+  #exit: TenureExit | null = null;
 
   constructor(clock: Clock, port: MessagePort, words: SharedArrayBuffer, forget: () => void) {
     this.#clock = clock;
@@ -172,7 +174,7 @@ class ThreadTenure implements Tenure {
     this.installed.catch(() => undefined);
   }
 
-  get exit(): ThreadExit | null {
+  get exit(): TenureExit | null {
     return this.#exit;
   }
   /** Fires when the install task is given up, so that the pool does not keep it for a later thread. */
@@ -216,7 +218,7 @@ class ThreadTenure implements Tenure {
     this.#port.unref();
   }
 
-  post(message: HostMessage, transfer?: readonly ArrayBuffer[]): void {
+  post(message: TenureMessage, transfer?: readonly ArrayBuffer[]): void {
     if (transfer === undefined || transfer.length === 0) this.#port.postMessage(message);
     else this.#port.postMessage(message, [...transfer]);
   }
@@ -240,7 +242,7 @@ class ThreadTenure implements Tenure {
     }
   }
 
-  end(exit: ThreadExit): void {
+  end(exit: TenureExit): void {
     if (this.#exit !== null) return;
     this.#exit = exit;
     this.#forget();

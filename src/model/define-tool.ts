@@ -9,66 +9,96 @@ import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
-import { invalidOption, LeaseholdError } from './errors.ts';
-import { durationOr, refuseUnknown } from './option-checks.ts';
-import type { Tool, ToolDefinition } from './tool.ts';
+import { invalidOption } from './errors.ts';
+import { countOr, durationOr, functionOr, nested, refuseUnknown, wordOr } from './option-checks.ts';
+import type { OutputLimits } from './option-shapes.ts';
+import { permissionsOf } from './permissions.ts';
+import type { OutputRules, Tool, ToolDefinition, ToolTerms } from './tool.ts';
 
 const NAME = /^[a-z][a-z0-9._-]{0,63}$/;
 const EFFECTS = ['none', 'declared', 'opaque'] as const;
-const FIELDS = new Set([
-  'name',
-  'module',
-  'exportName',
-  'input',
-  'output',
-  'effects',
-  'isolation',
-  'runTimeoutMs',
-  'graceMs',
-  'secrets',
+const TERMS = ['name', 'input', 'runTimeoutMs', 'graceMs', 'secrets'] as const;
+const FIELDS: ReadonlySet<string> = new Set([
+  ...TERMS,
+  ...['module', 'exportName', 'output', 'effects', 'isolation', 'permissions', 'outputLimits', 'onLimit', 'encoding'],
+]);
+const LIMITS: ReadonlySet<string> = new Set([
+  ...['stdoutBytes', 'stderrBytes', 'combinedBytes', 'postKillBytes', 'readBytes'],
 ]);
 
 /**
  * Describes a tool. `runTimeoutMs` and `graceMs` are in milliseconds, finite and above 0; without them the supervisor's
  * defaults hold. A package specifier is resolved from the working directory.
- * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` naming the field, `ERR_LEASEHOLD_NOT_AVAILABLE` for
- * `isolation: 'process'` and `permissions`.
+ * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` naming the field, `ERR_LEASEHOLD_NOT_AVAILABLE` for `permissions`
+ * where Node has no permission model.
  */
 export function defineTool<I extends z.ZodType, O extends z.ZodType = z.ZodType>(
   definition: ToolDefinition<I, O>,
 ): Tool<z.input<I>, z.output<O>> {
-  if (typeof definition !== 'object' || definition === null) throw invalidOption('definition', definition, 'an object');
-  refuseUnknown(definition, FIELDS, new Set(['permissions']), 'defineTool');
-  const { name, exportName = 'default', input, output, effects, isolation = 'thread', secrets } = definition;
-  if (typeof name !== 'string' || !NAME.test(name))
-    throw invalidOption('name', name, `a string matching ${NAME.source}`);
+  const terms = toolTerms(definition, FIELDS, 'defineTool');
+  const { exportName = 'default', output, effects, permissions, outputLimits } = definition;
   if (typeof exportName !== 'string' || exportName === '')
     throw invalidOption('exportName', exportName, 'a non-empty string');
-  if (!isSchema(input)) throw invalidOption('input', input, 'a Zod schema');
   if (output !== undefined && !isSchema(output)) throw invalidOption('output', output, 'a Zod schema');
-  if (!EFFECTS.includes(effects)) {
-    throw invalidOption(
-      'effects',
-      effects,
-      `given, since it has no default: ${EFFECTS.map((e) => `'${e}'`).join(', ')}`,
-    );
+  const isolation = wordOr('isolation', definition.isolation, ['thread', 'process'], 'thread');
+  if (permissions !== undefined && isolation !== 'process') {
+    throw invalidOption('permissions', permissions, "given only with isolation 'process'");
   }
-  if (isolation === 'process') {
-    throw new LeaseholdError('NOT_AVAILABLE', `Tool "${name}": isolation 'process' is not available in this version.`);
-  }
-  if (isolation !== 'thread') throw invalidOption('isolation', isolation, "'thread' or 'process'");
-  if (secrets !== undefined && typeof secrets !== 'function') throw invalidOption('secrets', secrets, 'a function');
   return Object.freeze<Tool<z.input<I>, z.output<O>>>({
-    name,
-    module: moduleAddress(definition.module),
-    exportName,
-    input,
+    ...terms,
+    work: Object.freeze({ kind: 'module', module: moduleAddress(definition.module), exportName }),
     output: output ?? null,
-    effects,
+    effects: effectsOf(effects, EFFECTS),
     isolation,
+    permissions: permissionsOf(permissions),
+    outputRules: outputRules('outputLimits', outputLimits, definition),
+  });
+}
+
+/** Checks what the definitions of all tools have in common. `fields`: every name the definition may have. */
+export function toolTerms<I extends z.ZodType>(
+  definition: ToolTerms<I>,
+  fields: ReadonlySet<string>,
+  of: string,
+): Pick<Tool, 'name' | 'input' | 'runTimeoutMs' | 'graceMs' | 'secrets'> {
+  if (typeof definition !== 'object' || definition === null) throw invalidOption('definition', definition, 'an object');
+  refuseUnknown(definition, fields, new Set(), of);
+  const { name, input, secrets } = definition;
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw invalidOption('name', name, `a string matching ${NAME.source}`);
+  if (!isSchema(input)) throw invalidOption('input', input, 'a Zod schema');
+  return {
+    name,
+    input,
     runTimeoutMs: durationOr('runTimeoutMs', definition.runTimeoutMs, null),
     graceMs: durationOr('graceMs', definition.graceMs, null),
-    secrets: (secrets as Tool['secrets'] | undefined) ?? null,
+    secrets: functionOr('secrets', secrets as Tool['secrets'] | undefined),
+  };
+}
+
+/** One of the effects that this kind of tool can declare. */
+export function effectsOf<E extends Tool['effects']>(effects: unknown, known: readonly E[]): E {
+  const found = known.find((word) => word === effects);
+  if (found !== undefined) return found;
+  const accepted = known.map((word) => `'${word}'`).join(', ');
+  throw invalidOption('effects', effects, `given, since it has no default: ${accepted}`);
+}
+
+/** `name`: how the definition calls its limits. */
+export function outputRules(
+  name: string,
+  limits: Partial<OutputLimits> | undefined,
+  rules: { readonly onLimit?: unknown; readonly encoding?: unknown },
+  readStderr: OutputRules['readStderr'] = null,
+): OutputRules {
+  const given = Object.entries(nested<Partial<OutputLimits>>(name, limits, LIMITS)).filter(
+    ([, bytes]) => bytes !== undefined,
+  );
+  return Object.freeze({
+    limits: Object.freeze(Object.fromEntries(given.map(([key, bytes]) => [key, countOr(`${name}.${key}`, bytes, 0)]))),
+    onLimit: wordOr('onLimit', rules.onLimit, ['truncate', 'stop'], 'truncate'),
+    encoding: wordOr('encoding', rules.encoding, ['utf8', 'bytes'], 'utf8'),
+    readStderr,
   });
 }
 

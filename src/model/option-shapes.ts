@@ -5,10 +5,11 @@
  * checks and the frozen forms the rest of the code reads (`options.ts`), and options of later versions.
  */
 import type { Observer, OutputPiece, Progress } from './event.ts';
+import type { Permissions } from './permissions.ts';
 import type { FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import type { Clock } from './time.ts';
-import type { Effects, Isolation } from './tool.ts';
+import type { Effects, Hop, Isolation } from './work.ts';
 
 /** Bounds in milliseconds: finite, above 0. */
 export interface Bounds {
@@ -30,8 +31,10 @@ export interface Bounds {
   readonly validateMs: number;
   /** From the grant until the isolate tells that it started. Default 1 000. */
   readonly startMs: number;
-  /** The looks of an isolate after a lease, and the last sweep of its port. Default 500. */
+  /** The looks of an isolate after a lease, the last sweep of its port, and the search for processes left. Default 500. */
   readonly sweepMs: number;
+  /** An answer of the authorizer; raise it where a person is asked. Default 1 000. */
+  readonly authorizeMs: number;
 }
 
 /** Who may meet in one isolate: module state is shared by those who do. */
@@ -47,7 +50,34 @@ export interface OutputLimits {
   readonly combinedBytes: number;
   /** What comes after a kill. Default 64 KiB. */
   readonly postKillBytes: number;
+  /** What is read at all: beyond it the run is stopped. Default 256 MiB. */
+  readonly readBytes: number;
 }
+
+/** What the application is asked before a request is admitted. */
+export interface AuthorizeRequest {
+  /** `'run'` once for each request; `'redirect'` for each hop of an HTTP tool. */
+  readonly kind: 'run' | 'redirect';
+  readonly requestId: string;
+  readonly tool: string;
+  /** As the input schema returned it, whole and not redacted. */
+  readonly input: unknown;
+  readonly tenant: string;
+  readonly run: string;
+  readonly branch: string;
+  readonly effects: Effects;
+  readonly isolation: Isolation;
+  readonly permissions: Required<Permissions> | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Where the redirect leads; null for a run. */
+  readonly hop: Hop | null;
+}
+export type Authorization = { readonly allow: true } | { readonly allow: false; readonly reason?: string };
+/** Says yes or no. A throw, another answer, or none within `authorizeMs` is a no. The signal aborts when it is no longer awaited. */
+export type Authorizer = (
+  request: AuthorizeRequest,
+  context: { readonly signal: AbortSignal },
+) => Authorization | Promise<Authorization>;
 
 /** Limits of one thread's memory, as Node's `resourceLimits`. */
 export interface ThreadLimits {
@@ -83,6 +113,8 @@ export interface SupervisorOptions {
   readonly maxAbandoned?: number;
   /** Requests not yet leased; with 0 a request is accepted only when an isolate is free. Default 1 000. */
   readonly queue?: { readonly capacity?: number };
+  /** Leases of the other isolations at once. Default 4 processes and 16 inline. */
+  readonly limits?: { readonly process?: number; readonly inline?: number };
   readonly defaults?: Partial<Bounds>;
   readonly resourceLimits?: Partial<ThreadLimits>;
   /** Default `'tenant'`. */
@@ -102,6 +134,8 @@ export interface SupervisorOptions {
   readonly output?: Partial<OutputLimits>;
   /** Known values, and names of keys whose values are hidden; added to the built-in names. */
   readonly redact?: { readonly values?: readonly string[]; readonly keys?: readonly string[] };
+  /** Asked once for each request, before it is admitted. Default: every request is allowed. */
+  readonly authorize?: Authorizer;
   /** Default: in memory, of the last 1 000 attempts. */
   readonly eventLog?: EventLog;
   /** Default: in memory, 64 MiB. */

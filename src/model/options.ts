@@ -11,6 +11,7 @@ import type { Observer } from './event.ts';
 import {
   countOr,
   durationOr,
+  functionOr,
   isString,
   listOf,
   nested,
@@ -20,7 +21,15 @@ import {
   refuseUnknown,
   wordOr,
 } from './option-checks.ts';
-import type { Bounds, Inspector, OutputLimits, Share, SupervisorOptions, ThreadLimits } from './option-shapes.ts';
+import type {
+  Authorizer,
+  Bounds,
+  Inspector,
+  OutputLimits,
+  Share,
+  SupervisorOptions,
+  ThreadLimits,
+} from './option-shapes.ts';
 import { FINDING_KINDS, type FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import { type Clock, systemClock } from './time.ts';
@@ -38,6 +47,8 @@ export const DEFAULTS = Object.freeze({
   maxReplacements: 5,
   withinMs: 10_000,
   closeWithinMs: 10_000,
+  processes: 4,
+  inline: 16,
   bounds: Object.freeze<Bounds>({
     runTimeoutMs: 30_000,
     queueTimeoutMs: 600_000,
@@ -49,12 +60,14 @@ export const DEFAULTS = Object.freeze({
     validateMs: 1_000,
     startMs: 1_000,
     sweepMs: 500,
+    authorizeMs: 1_000,
   }),
   output: Object.freeze<OutputLimits>({
     stdoutBytes: MIB,
     stderrBytes: MIB / 2,
     combinedBytes: 1.25 * MIB,
     postKillBytes: 64 * 1024,
+    readBytes: 256 * MIB,
   }),
   maxOldGenerationSizeMb: 256,
   maxYoungGenerationSizeMb: 16,
@@ -64,6 +77,7 @@ export interface SupervisorConfig {
   readonly isolates: number;
   readonly standby: number;
   readonly maxAbandoned: number;
+  readonly limits: { readonly process: number; readonly inline: number };
   readonly queue: { readonly capacity: number };
   readonly defaults: Bounds;
   readonly resourceLimits: ThreadLimits;
@@ -76,6 +90,8 @@ export interface SupervisorConfig {
   };
   readonly output: OutputLimits;
   readonly redact: { readonly values: readonly string[]; readonly keys: readonly string[] };
+  /** Null: every request is allowed. */
+  readonly authorize: Authorizer | null;
   /** Null: the one in memory. */
   readonly eventLog: EventLog | null;
   readonly blobs: BlobStore | null;
@@ -103,9 +119,9 @@ function completed<T extends object>(
 
 const SUPERVISOR = names(
   ...['isolates', 'standby', 'maxAbandoned', 'queue', 'defaults', 'resourceLimits', 'share', 'recycle', 'restart'],
-  ...['health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock', 'inspect'],
+  ...['limits', 'authorize', 'health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock', 'inspect'],
 );
-const SUPERVISOR_LATER = names('limits', 'authorize', 'reconcile', 'retry', 'repair');
+const SUPERVISOR_LATER = names('reconcile', 'retry', 'repair');
 const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRangeSizeMb', 'stackSizeMb'] as const;
 
 /**
@@ -128,12 +144,17 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
   );
   const health = nested<NonNullable<SupervisorOptions['health']>>('health', given.health, names('condemn', 'full'));
   const redact = nested<NonNullable<SupervisorOptions['redact']>>('redact', given.redact, names('values', 'keys'));
+  const limits = nested<NonNullable<SupervisorOptions['limits']>>('limits', given.limits, names('process', 'inline'));
   const resourceLimits = threadLimits(given.resourceLimits);
   const heapMb = Math.max(1, Math.floor(resourceLimits.maxOldGenerationSizeMb * 0.75));
   return Object.freeze<SupervisorConfig>({
     isolates: countOr('isolates', given.isolates, availableParallelism(), 1, 1_024),
     standby: countOr('standby', given.standby, DEFAULTS.standby, 0, 1_024),
     maxAbandoned: countOr('maxAbandoned', given.maxAbandoned, DEFAULTS.maxAbandoned, 0, 1_024),
+    limits: Object.freeze({
+      process: countOr('limits.process', limits.process, DEFAULTS.processes, 1, 1_024),
+      inline: countOr('limits.inline', limits.inline, DEFAULTS.inline, 1, 1_024),
+    }),
     queue: Object.freeze({ capacity: countOr('queue.capacity', queue.capacity, DEFAULTS.queueCapacity) }),
     defaults: completed<Bounds>('defaults', given.defaults, DEFAULTS.bounds, durationOr),
     resourceLimits,
@@ -155,6 +176,7 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
       values: listOf('redact.values', redact.values, isString, 'strings'),
       keys: listOf('redact.keys', redact.keys, isString, 'strings'),
     }),
+    authorize: functionOr('authorize', given.authorize),
     eventLog: objectOr('eventLog', given.eventLog, ['append', 'read', 'openIntents']),
     blobs: objectOr('blobs', given.blobs, ['put', 'get']),
     observers: observersOf(given.observers),

@@ -42,6 +42,10 @@ export const FINDING_KINDS = [
   'killed',
   'abandoned',
   'exited',
+  'orphans-killed',
+  'orphans-left',
+  'unverified',
+  'contaminated',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
@@ -89,6 +93,8 @@ export interface IntentRecord {
 /** What is kept of one stream. Bytes are counted before decoding. */
 export interface Stream {
   readonly text: string;
+  /** With `encoding: 'bytes'` only: a copy of what was kept, redacted; `bytesOmitted` were left out after `headBytes`. */
+  readonly bytes?: Uint8Array;
   readonly bytesRead: number;
   readonly bytesKept: number;
   readonly bytesOmitted: number;

@@ -29,18 +29,20 @@ export const EMPTY_OUTPUT: Output = Object.freeze({
   drain: Object.freeze({ ended: 'settled', ms: 0, holders: Object.freeze([]) }),
 });
 
+/** How much may be kept. Bytes. */
+export type KeptLimits = Omit<OutputLimits, 'readBytes'>;
 /** How the reading ended. */
 export type Drain = Output['drain'];
 
 export class OutputRecord {
-  readonly #limits: OutputLimits;
+  readonly #limits: KeptLimits;
   readonly #redactor: Redactor;
   #stdout: HeadTailKeeper | null = null;
   #stderr: HeadTailKeeper | null = null;
   #postKill: HeadTailKeeper | null = null;
   #killed = false;
 
-  constructor(limits: OutputLimits, redactor: Redactor = NOTHING_KNOWN) {
+  constructor(limits: KeptLimits, redactor: Redactor = NOTHING_KNOWN) {
     this.#limits = limits;
     this.#redactor = redactor;
   }

@@ -13,19 +13,18 @@ import type { FindingKind } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
 import type { Clock } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
+import type { Hop } from '../model/work.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Ctx } from '../scope/ctx.ts';
-import type { ExitFailure } from './exit-failure.ts';
+import type { Failure } from '../wire/failure.ts';
 import type { AttemptNames } from './journal.ts';
 
 /** What the tool gave, or the failure that ended it. */
-export type Answer =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly failure: ExitFailure };
+export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: Failure };
 
 /** Why the tool did not run, where no stop says it. */
 export interface Refusal {
-  readonly code: 'ON_PREPARED' | 'NOT_CLONEABLE' | 'INTENT_REFUSED';
+  readonly code: 'ON_PREPARED' | 'NOT_CLONEABLE' | 'INTENT_REFUSED' | 'TOOL_ERROR';
   readonly error: unknown;
 }
 
@@ -51,6 +50,8 @@ export interface AttemptHost {
   onLeaseEnded(): void;
   /** Its lease has ended and its record is complete. Told once. */
   onEnded(): void;
+  /** Asks the authorizer for one more hop of an HTTP tool. @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DENIED` */
+  authorizeHop(hop: Hop): Promise<void>;
 }
 
 export interface AttemptSetting {

@@ -6,7 +6,7 @@
  * Deliberately absent: the status (`decide/classify.ts`), admission, and the shape of a result (`report.ts`).
  */
 import type { Isolate } from '../isolate/isolate.ts';
-import type { ThreadExit } from '../isolate/tenure.ts';
+import type { TenureExit } from '../isolate/tenure.ts';
 import type { Finding } from '../model/result.ts';
 import type { Failure } from '../wire/failure.ts';
 import type { IsolateMessage, SettledMessage, WireFinding } from '../wire/protocol.ts';
@@ -33,7 +33,7 @@ export class Attempt implements Startable, Stoppable, Gate {
   findings: readonly Finding[] = [];
   answer: Answer | null = null;
   late: null | 'within-grace' | 'after-kill' = null;
-  exit: ThreadExit | null = null;
+  exit: TenureExit | null = null;
   refusal: Refusal | null = null;
   /** The isolate has told how the tool ended, and with it everything it had held back. */
   hasSettled = false;
@@ -126,7 +126,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     }
   }
 
-  onExit(exit: ThreadExit, asked: boolean): void {
+  onExit(exit: TenureExit, asked: boolean): void {
     if (this.lease.ended) return;
     const { hasStarted = false } = this.hold ?? {};
     const killed = asked || this.hold?.killed === true;

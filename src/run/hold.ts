@@ -5,6 +5,7 @@
  * Deliberately absent: when to do any of it (`attempt.ts`).
  */
 import type { Isolate, Occupant } from '../isolate/isolate.ts';
+import type { CommandRun, InlineRun } from '../isolate/tenure.ts';
 import type { RunMessage } from '../wire/protocol.ts';
 
 export class Hold {
@@ -23,9 +24,8 @@ export class Hold {
   }
 
   /** @throws DataCloneError when the input cannot be cloned; nothing was posted then. */
-  post(run: Omit<RunMessage, 't' | 'seq'>, transfer: readonly ArrayBuffer[]): void {
-    const { module, exportName, effects, input, ctx } = run;
-    this.isolate.run({ t: 'run', seq: this.seq, module, exportName, effects, input, ctx }, transfer);
+  post(message: RunMessage | CommandRun | InlineRun, transfer: readonly ArrayBuffer[]): void {
+    this.isolate.run(message, transfer);
     this.posted = true;
   }
 
@@ -33,12 +33,12 @@ export class Hold {
     return this.posted && this.isolate.hasStarted();
   }
 
-  /** Takes the run back from an isolate that has not begun it. False when the isolate was faster. */
+  /** Takes the run back from an isolate that has not begun it. False when the isolate was faster, or may have been. */
   recall(kind: string): boolean {
     if (!this.posted) return true;
     // Here the flag is set before the look; there the start is marked before the flag is read: one of both sees the other.
     this.isolate.tellStop(kind, null);
-    return !this.isolate.hasStarted();
+    return this.isolate.sharesWords && !this.isolate.hasStarted();
   }
 
   /** Issues the kill: the isolate's slot is free now, its end is still awaited, at the longest for `withinMs`. */

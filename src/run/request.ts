@@ -11,6 +11,7 @@ import type { Bounds } from '../model/option-shapes.ts';
 import type { RunConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { Tool } from '../model/tool.ts';
+import type { Hop } from '../model/work.ts';
 import type { Redactor } from '../output/redaction.ts';
 import { Budget } from '../scope/budget.ts';
 import { fateOf, type ScopeChild, type ScopeStop } from '../scope/child.ts';
@@ -143,6 +144,10 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
 
   onLeaseEnded(): void {
     this.#host.queue.leave(this);
+  }
+
+  authorizeHop(_hop: Hop): Promise<void> {
+    return Promise.resolve();
   }
 
   onEnded(): void {

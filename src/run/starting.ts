@@ -15,6 +15,7 @@ import { Hold } from './hold.ts';
 import type { Journal } from './journal.ts';
 import type { Lease } from './lease.ts';
 import type { Ledger } from './ledger.ts';
+import { runMessage } from './run-message.ts';
 
 /** How soon the host looks whether a run has begun, when the isolate has said nothing. Milliseconds. */
 const WATCH_MS = 10;
@@ -153,18 +154,20 @@ export class Starting {
   }
 
   #post(hold: Hold): void {
-    const { bounds, tool, names, ctx, input, transfer } = this.#setting;
-    const { ledger } = this.#attempt;
+    const { bounds, names, ctx, transfer } = this.#setting;
+    const { ledger, calls } = this.#attempt;
     const now = this.#now();
     const remainingMs = Math.min(bounds.runTimeoutMs, (ledger.earliest()?.atMs ?? Number.POSITIVE_INFINITY) - now);
-    const { module, exportName, effects } = tool;
     const { tenant, run, branch, requestId, attempt } = names;
     const wireCtx = { tenant, run, branch, requestId, attempt, trace: childSpan(ctx.trace), remainingMs };
+    let code: Refusal['code'] = 'TOOL_ERROR';
     try {
-      hold.post({ module, exportName, effects, input, ctx: wireCtx }, transfer);
+      const message = runMessage(this.#setting, hold.seq, wireCtx, calls);
+      code = 'NOT_CLONEABLE';
+      hold.post(message, transfer);
       this.#alarms.set('watch', now + Math.min(WATCH_MS, bounds.runTimeoutMs));
     } catch (error) {
-      this.#attempt.onRefused({ code: 'NOT_CLONEABLE', error });
+      this.#attempt.onRefused({ code, error });
     }
   }
 

@@ -21,7 +21,6 @@ import {
 
 /** A thrown value as plain data. */
 export interface Failure {
-  /** `TOOL_ERROR`, `TOOL_LOAD`, `NOT_CLONEABLE` or `UNCAUGHT`. */
   readonly code: FailureCode;
   /** `NonError` for what is not an object. */
   readonly name: string;
@@ -34,7 +33,15 @@ export interface Failure {
   readonly ofStop: boolean;
   readonly truncated: boolean;
 }
-export type FailureCode = 'TOOL_ERROR' | 'TOOL_LOAD' | 'NOT_CLONEABLE' | 'UNCAUGHT';
+/** The last three are the host's words on a process or a heap; user code cannot give them. */
+export type FailureCode =
+  | 'TOOL_ERROR'
+  | 'TOOL_LOAD'
+  | 'NOT_CLONEABLE'
+  | 'UNCAUGHT'
+  | 'SPAWN_FAILED'
+  | 'EXIT_CODE'
+  | 'OUT_OF_MEMORY';
 
 /** What is known of a stop when something is thrown. */
 export interface KnownStop {

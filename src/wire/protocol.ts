@@ -102,8 +102,10 @@ export interface SettledMessage {
   /** The module exports `reset`, `healthCheck`, or both: the host is to call them by `IsolateHooks`. */
   readonly reset: boolean;
   readonly healthCheck: boolean;
-  /** The run had been taken back before it began: no user code ran. */
+  /** The run was taken back before it began, or its process never started: no user code ran. */
   readonly recalled?: true;
+  /** How the process of a command ended. */
+  readonly exit?: { readonly code: number | null; readonly signal: string | null };
   /** Milliseconds the run took, by the isolate's clock. */
   readonly ranMs: number;
 }
@@ -127,8 +129,22 @@ export interface OutputMessage {
   readonly stream: 'stdout' | 'stderr';
   readonly bytes: Uint8Array;
   readonly omittedBytes: number;
+  /** Read after the processes that could write it had been killed. */
+  readonly postKill?: true;
   /** What this message took of the window; the host subtracts it from the CREDIT word when it reads the message. */
   readonly credit: number;
+}
+/** Isolate to host, of a command: nothing more is read. Comes after the last output and before `looked`. */
+export interface DrainedMessage {
+  readonly t: 'drained';
+  readonly n: string;
+  readonly seq: number;
+  readonly ended: 'eof' | 'quiet' | 'cap';
+  readonly ms: number;
+  /** Who still held a pipe when reading ended: names of programs, with their pids. */
+  readonly holders: readonly string[];
+  readonly stdoutEof: boolean;
+  readonly stderrEof: boolean;
 }
 export interface ProgressMessage {
   readonly t: 'progress';
@@ -169,6 +185,7 @@ export type IsolateMessage =
   | SettledMessage
   | LookedMessage
   | OutputMessage
+  | DrainedMessage
   | ProgressMessage
   | LogMessage
   | FatalMessage

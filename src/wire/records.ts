@@ -19,6 +19,7 @@ const FITS: Readonly<Record<IsolateMessage['t'], (record: Fields) => boolean>> =
   looked: (r) =>
     isCount(r.seq) && Array.isArray(r.findings) && r.findings.every((f) => isPlain(f) && typeof f.kind === 'string'),
   output: (r) => isCount(r.seq) && r.bytes instanceof Uint8Array && isCount(r.omittedBytes) && isCount(r.credit),
+  drained: (r) => isCount(r.seq) && isCount(r.ms) && Array.isArray(r.holders),
   progress: (r) => isCount(r.seq) && (r.value === null || typeof r.value === 'number') && isCount(r.credit),
   log: (r) => isCount(r.seq) && typeof r.message === 'string' && typeof r.level === 'string' && isCount(r.credit),
   fatal: (r) => isCount(r.seq) && isFailure(r.failure),

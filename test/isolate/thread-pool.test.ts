@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Tenure, ThreadExit } from '../../src/isolate/tenure.ts';
+import type { Tenure, TenureExit } from '../../src/isolate/tenure.ts';
 import type { ThreadPool } from '../../src/isolate/thread-pool.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { fixture, sharedWords, untilChanged } from '../support/fault-adapter.ts';
@@ -58,7 +58,7 @@ function openPool(maxThreads = 2, { ThreadPool: Pool } = built) {
 /** Hears a tenure; `ended` resolves with its exit. */
 function hear(tenure: Tenure) {
   const records: unknown[] = [];
-  const ended = new Promise<ThreadExit>((resolve) => {
+  const ended = new Promise<TenureExit>((resolve) => {
     tenure.listen({ onRecord: (record) => records.push(record), onExit: resolve });
   });
   tenure.ref();

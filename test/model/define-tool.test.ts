@@ -13,6 +13,11 @@ const minimal = {
 } as const;
 const define = (over: object): Tool => defineTool({ ...minimal, ...over } as ToolDefinition);
 
+const moduleOf = (module: string): string => {
+  const { work } = define({ module });
+  return work.kind === 'module' ? work.module : work.kind;
+};
+
 describe('defineTool', () => {
   it('completes and freezes a definition', () => {
     const tool = defineTool(minimal);
@@ -45,17 +50,17 @@ describe('defineTool', () => {
   });
 
   it('takes file URLs and absolute paths as file URLs', () => {
-    expect(define({ module: 'file:///srv/a%20b.js' }).module).toBe('file:///srv/a%20b.js');
-    expect(define({ module: '/srv/a b.js' }).module).toBe('file:///srv/a%20b.js');
+    expect(moduleOf('file:///srv/a%20b.js')).toBe('file:///srv/a%20b.js');
+    expect(moduleOf('/srv/a b.js')).toBe('file:///srv/a%20b.js');
   });
 
   it('resolves a package from the working directory', () => {
-    expect(define({ module: 'zod' }).module).toMatch(/^file:\/\/.*node_modules\/zod\//);
-    expect(define({ module: 'zod' }).module.startsWith(pathToFileURL(process.cwd()).href)).toBe(true);
+    expect(moduleOf('zod')).toMatch(/^file:\/\/.*node_modules\/zod\//);
+    expect(moduleOf('zod').startsWith(pathToFileURL(process.cwd()).href)).toBe(true);
   });
 
   it('keeps a specifier that only the isolate can resolve', () => {
-    expect(define({ module: '@nobody/nothing' }).module).toBe('@nobody/nothing');
+    expect(moduleOf('@nobody/nothing')).toBe('@nobody/nothing');
   });
 
   it.each(['./render.js', '../render.js', '.', '..'])(

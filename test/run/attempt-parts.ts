@@ -26,7 +26,12 @@ export function attemptParts(over: Partial<AttemptSetting> = {}, effects: Effect
   const events: BareEvent[] = [];
   const source = { eventLog, blobs, signal: new AbortController().signal };
   const setting: AttemptSetting = {
-    host: { onLost: () => undefined, onLeaseEnded: () => undefined, onEnded: () => undefined },
+    host: {
+      onLost: () => undefined,
+      onLeaseEnded: () => undefined,
+      onEnded: () => undefined,
+      authorizeHop: () => Promise.resolve(),
+    },
     actors: new ActorTree('supervisor-1', () => undefined, null),
     clock,
     eventLog,

@@ -49,7 +49,9 @@ describe('Capture of output', () => {
   });
 
   it('counts what the isolate omitted and what is over the limits', () => {
-    const { capture } = opened({ output: { stdoutBytes: 8, stderrBytes: 8, combinedBytes: 16, postKillBytes: 8 } });
+    const { capture } = opened({
+      output: { stdoutBytes: 8, stderrBytes: 8, combinedBytes: 16, postKillBytes: 8, readBytes: 1e9 },
+    });
     capture.take(output('0123456789'), false);
     capture.take(output('x', { omittedBytes: 100 }), false);
     const { stdout } = capture.output(true);

@@ -6,8 +6,8 @@ import { STOP_KINDS, type Stop, type StopKind } from '../../src/model/stop.ts';
 import { boundText, TEXT_LIMITS } from '../../src/output/bounded.ts';
 import { createRedactor } from '../../src/output/redaction.ts';
 import { Attempt } from '../../src/run/attempt.ts';
-import type { ExitFailure } from '../../src/run/exit-failure.ts';
 import { type Circumstances, explain } from '../../src/run/explain.ts';
+import type { Failure } from '../../src/wire/failure.ts';
 import { FAILURE } from '../support/fake-tenure.ts';
 import { attemptParts } from './attempt-parts.ts';
 
@@ -39,7 +39,7 @@ function explaining(verdict: Verdict, over: Partial<Circumstances> = {}) {
     ...over,
   });
 }
-function failedAttempt(failure: Partial<ExitFailure>): Attempt {
+function failedAttempt(failure: Partial<Failure>): Attempt {
   const attempt = new Attempt(attemptParts().setting);
   attempt.answer = { ok: false, failure: { ...FAILURE, ...failure } };
   return attempt;

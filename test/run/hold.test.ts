@@ -44,7 +44,7 @@ describe('Hold', () => {
 
   it('starts when the isolate takes the run up', async () => {
     const { hold } = await held();
-    hold.post(RUN, []);
+    hold.post({ ...RUN, t: 'run', seq: hold.seq }, []);
     expect(hold.hasStarted).toBe(false);
     await settle();
     expect(hold.hasStarted).toBe(true);
@@ -58,7 +58,7 @@ describe('Hold', () => {
 
   it('takes back a run the isolate has not begun, which then never runs', async () => {
     const { tenure, hold } = await held({ schedule: 'manual' });
-    hold.post(RUN, []);
+    hold.post({ ...RUN, t: 'run', seq: hold.seq }, []);
     expect(hold.recall('cancel')).toBe(true);
     tenure.deliver();
     expect(tenure.runs).toBe(0);
@@ -66,7 +66,7 @@ describe('Hold', () => {
 
   it('cannot take back a run the isolate has begun', async () => {
     const { tenure, hold } = await held();
-    hold.post(RUN, []);
+    hold.post({ ...RUN, t: 'run', seq: hold.seq }, []);
     await settle();
     expect(hold.recall('cancel')).toBe(false);
     expect(tenure.runs).toBe(1);
@@ -96,7 +96,7 @@ describe('Hold', () => {
     tenure.post = () => {
       throw new DOMException('no clone', 'DataCloneError');
     };
-    expect(() => hold.post(RUN, [])).toThrow('no clone');
+    expect(() => hold.post({ ...RUN, t: 'run', seq: hold.seq }, [])).toThrow('no clone');
     expect([hold.hasStarted, isolate.leases]).toEqual([false, 0]);
   });
 });

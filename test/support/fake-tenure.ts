@@ -6,7 +6,7 @@
  * nonce, unless it is forged. Deliberately absent: the awaited calls (`perform`, `reset`), which need a real isolate.
  */
 
-import type { Tenure, TenureListener, TenureSource, ThreadExit } from '../../src/isolate/tenure.ts';
+import type { Tenure, TenureExit, TenureListener, TenureMessage, TenureSource } from '../../src/isolate/tenure.ts';
 import type { FindingKind } from '../../src/model/result.ts';
 import type { Failure } from '../../src/wire/failure.ts';
 import { type HostMessage, type RunMessage, type StopMessage, WORD, WORDS } from '../../src/wire/protocol.ts';
@@ -34,11 +34,13 @@ export const FAILURE: Failure = {
 const NO_HOOKS = { reset: false, healthCheck: false };
 
 export class FakeTenure implements Tenure {
+  readonly sharesWords = true;
+  readonly poll = null;
   readonly words = new Int32Array(new SharedArrayBuffer(WORDS * 4));
   readonly nonce: string;
   readonly installed: Promise<void>;
   readonly ordinal: number;
-  exit: ThreadExit | null = null;
+  exit: TenureExit | null = null;
   /** The lease the far side works on, until it settled. */
   current: RunMessage | null = null;
   /** Leases started and not yet settled when the next one came: must stay 0. */
@@ -47,7 +49,7 @@ export class FakeTenure implements Tenure {
   terminated = false;
   closed = false;
   held = true;
-  #end: ThreadExit | null = null;
+  #end: TenureExit | null = null;
   #listener: TenureListener | null = null;
   readonly #far: Far;
   readonly #outbox: unknown[] = [];
@@ -71,9 +73,9 @@ export class FakeTenure implements Tenure {
     this.#listener = listener;
   }
 
-  post(message: HostMessage): void {
+  post(message: TenureMessage): void {
     if (this.#end !== null || this.closed) return;
-    this.#inbox.push(message);
+    this.#inbox.push(message as HostMessage);
     this.#schedule(() => this.#hear());
   }
 
@@ -133,7 +135,7 @@ export class FakeTenure implements Tenure {
   }
 
   /** The thread dies; its exit is seen with the next delivery. */
-  die(exit: ThreadExit): void {
+  die(exit: TenureExit): void {
     if (this.#end !== null) return;
     this.#end = exit;
     this.current = null;
