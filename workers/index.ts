@@ -4,7 +4,7 @@
  * Invariant: importing this module starts nothing and patches nothing; it works outside an isolate too.
  * Deliberately absent: everything an isolate does.
  */
-export { NotAppliedError } from './not-applied.ts';
+export { NotAppliedError } from '../src/model/not-applied.ts';
 
 /** How an intent that is still open after a crash is treated by recovery. */
 export type OnAmbiguous = 'hold' | 'reconcile' | 'rerun-same-key' | 'assume-applied';

@@ -11,23 +11,9 @@ import type { StopKind } from '../src/model/stop.ts';
 import { MAX_TIMER_MS } from '../src/model/time.ts';
 import type { KnownStop } from '../src/wire/failure.ts';
 import { WORD } from '../src/wire/protocol.ts';
+import { stopReason } from '../src/wire/stop-reason.ts';
 import { defineProperty, getOwnPropertyDescriptor, uncurry } from '../src/wire/uncurried.ts';
-import { AbortController, atomicsLoad, clearTimeout, Error, min, now, setQuietTimeout } from './references.ts';
-
-/** The name and code of the reason, per kind of stop. */
-const REASONS: Readonly<Record<StopKind, readonly [name: 'AbortError' | 'TimeoutError', code: string]>> = {
-  cancel: ['AbortError', 'CANCELLED'],
-  shutdown: ['AbortError', 'SHUTDOWN'],
-  'parent-deadline': ['TimeoutError', 'PARENT_DEADLINE'],
-  'operation-timeout': ['TimeoutError', 'OPERATION_TIMEOUT'],
-  'queue-timeout': ['TimeoutError', 'QUEUE_TIMEOUT'],
-  'run-timeout': ['TimeoutError', 'RUN_TIMEOUT'],
-  'output-limit': ['AbortError', 'OUTPUT_LIMIT'],
-  'health-failure': ['AbortError', 'HEALTH'],
-  'isolate-exit': ['AbortError', 'ISOLATE_EXITED'],
-  'lease-unavailable': ['AbortError', 'LEASE_UNAVAILABLE'],
-  'host-lost': ['AbortError', 'HOST_LOST'],
-};
+import { AbortController, atomicsLoad, clearTimeout, min, now, setQuietTimeout } from './references.ts';
 
 const abort = uncurry(AbortController.prototype.abort);
 const isAborted = uncurry(getter('aborted') as (this: AbortSignal) => boolean);
@@ -79,12 +65,7 @@ export class StopWatch {
   /** Aborts with the reason for a stop of this kind. Only the first call counts. */
   stop(kind: StopKind, text: string | null): void {
     if (this.#reason !== undefined || this.#ended) return;
-    const { 0: name, 1: code } = REASONS[kind] ?? REASONS.cancel;
-    const reason = new Error(text === null ? `stopped: ${kind}` : `stopped: ${kind}: ${text}`);
-    const hidden = { enumerable: false, writable: true, configurable: true };
-    defineProperty(reason, 'name', { value: name, ...hidden });
-    defineProperty(reason, 'code', { value: `ERR_LEASEHOLD_${code}`, ...hidden, enumerable: true });
-    this.#reason = reason;
+    this.#reason = stopReason(kind, text);
     this.#abort();
   }
 

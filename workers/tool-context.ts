@@ -7,10 +7,10 @@
  * Deliberately absent: any decision on statuses, and the keys of intents, which the host computes.
  */
 import { toPlain } from '../src/wire/failure.ts';
+import { performEffect } from '../src/wire/perform.ts';
 import { type HostCalls, type LogMessage, MAX_CALLS_IN_FLIGHT, type RunMessage } from '../src/wire/protocol.ts';
 import { freeze, isNaN, sliceText, stringify, textOf } from '../src/wire/uncurried.ts';
 import type { ToolContext } from './index.ts';
-import { isNotApplied } from './not-applied.ts';
 import type { Outbox } from './outbox.ts';
 import { Error, now, Uint8Array } from './references.ts';
 import type { StopWatch } from './stop-watch.ts';
@@ -62,29 +62,14 @@ export function createToolContext(
       throw new TypeError('the intent given to perform needs a name of at least one character');
     if (typeof effect !== 'function')
       throw new TypeError('perform takes the effect second, a function that is called with the key');
-    return bounded(async () => {
-      if (watch.stopped()) throw watch.known().reason;
-      const granted = await calls().dispatch(seq, { name, key: key ?? null, onAmbiguous: onAmbiguous ?? 'hold' });
-      // A refusal of the record does not undo the effect: the tool goes on with what happened.
-      const settle = async (state: 'applied' | 'not-applied' | 'failed' | 'open'): Promise<void> => {
-        try {
-          await calls().settle(seq, name, state);
-        } catch {}
-      };
-      if (watch.stopped()) {
-        await settle('not-applied');
-        throw watch.known().reason;
-      }
-      let value: Awaited<ReturnType<typeof effect>>;
-      try {
-        value = await effect(granted);
-      } catch (error) {
-        await settle(isNotApplied(error) ? 'not-applied' : watch.stopped() ? 'open' : 'failed');
-        throw error;
-      }
-      await settle('applied');
-      return value;
-    });
+    const wanted = { name, key: key ?? null, onAmbiguous: onAmbiguous ?? 'hold' };
+    const stop = {
+      stopped: () => watch.stopped(),
+      get reason() {
+        return watch.known().reason;
+      },
+    };
+    return bounded(() => performEffect(calls(), seq, wanted, effect, stop));
   };
 
   const context: ToolContext = freeze({

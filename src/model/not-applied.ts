@@ -1,8 +1,8 @@
 /**
- * NotAppliedError: how an effect says that nothing happened outside, and how the isolate hears it.
+ * NotAppliedError: how an effect says that nothing happened outside, and how it is heard.
  *
  * Invariant: known by a brand, so that copies of this package in one isolate agree.
- * Deliberately absent: what follows for the intent (`tool-context.ts`).
+ * Deliberately absent: what follows for the intent (whoever lets the effect go).
  */
 const brand = Symbol.for('leasehold.not-applied');
 
