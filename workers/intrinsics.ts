@@ -11,7 +11,7 @@ import events from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import util from 'node:util';
-import worker_threads from 'node:worker_threads';
+import worker_threads, { isMainThread } from 'node:worker_threads';
 import type { WireFinding } from '../src/wire/protocol.ts';
 import {
   create,
@@ -229,15 +229,31 @@ export function installPlainEnv(): void {
   process.env = { ...process.env };
 }
 
-/** Remembers the environment as it is. */
+const { cwd, chdir } = process;
+/** Null where the working directory is the host's, or is gone. */
+function ownDirectory(): string | null {
+  if (!isMainThread) return null;
+  try {
+    return cwd();
+  } catch {
+    return null;
+  }
+}
+
+/** Remembers the environment as it is, and in a process of its own the working directory. */
 export function snapshotEnv(): Environment {
   const { env } = process;
+  const directory = ownDirectory();
   const names = keys(env);
   const values: (string | undefined)[] = [];
   for (let at = 0; at < names.length; at += 1) values[at] = env[names[at] as string];
   return {
     restore() {
       const findings: WireFinding[] = [];
+      if (directory !== null && ownDirectory() !== directory) {
+        chdir(directory);
+        findings[findings.length] = { kind: 'env-changed', detail: 'the working directory' };
+      }
       if (process.env !== env) process.env = env;
       let present = 0;
       for (let at = 0; at < names.length; at += 1) {

@@ -1,13 +1,13 @@
 /**
  * Outbox: what an isolate posts, and the credit window that output, progress and log lines share.
  *
- * Invariants: every record leaves with the nonce, by the port's own `postMessage` of boot time, and the stamped record
- * is never handed to anything a tool could have replaced; the window is charged before a record is posted.
+ * Invariants: every record leaves with the nonce, and the stamped record is never handed to anything a tool could have
+ * replaced; the window is charged before a record is posted.
  * Deliberately absent: what is kept while the window is full (`capture.ts`, `tool-context.ts`).
  */
-import type { MessagePort } from 'node:worker_threads';
 import { CREDIT_BYTES, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
-import { atomicsAdd, atomicsLoad, atomicsStore, postMessage } from './references.ts';
+import type { Link } from './link.ts';
+import { atomicsAdd, atomicsLoad, atomicsStore } from './references.ts';
 
 type Unstamped<M> = M extends { readonly n: string } ? Omit<M, 'n'> : never;
 /** A record before it has the nonce. */
@@ -30,16 +30,21 @@ export interface Outbox {
   hold(bytes: number): void;
 }
 
-export function openOutbox(port: MessagePort, nonce: string, words: Int32Array): Outbox {
+export function openOutbox({ send, sharesWords }: Link, nonce: string, words: Int32Array): Outbox {
   return {
     // A literal defines its properties; an assignment could meet a setter that a tool put on a prototype.
-    post: (record) => postMessage(port, { ...record, n: nonce }),
+    post: (record) => send({ ...record, n: nonce }),
     room: () => CREDIT_BYTES - MESSAGE_COST - atomicsLoad(words, WORD.CREDIT),
     charge(bytes) {
       const credit = bytes + MESSAGE_COST;
       atomicsAdd(words, WORD.CREDIT, credit);
       return credit;
     },
-    hold: (bytes) => void atomicsStore(words, WORD.HELD, bytes > MAX_WORD ? MAX_WORD : bytes),
+    hold(bytes) {
+      const held = bytes > MAX_WORD ? MAX_WORD : bytes;
+      const isNews = !sharesWords && atomicsLoad(words, WORD.HELD) > 0 !== held > 0;
+      atomicsStore(words, WORD.HELD, held);
+      if (isNews) send({ t: 'held', n: nonce, bytes: held });
+    },
   };
 }

@@ -1,9 +1,9 @@
 /**
- * References to the thread's platform taken when this module loads, before any tool's code.
+ * References to the platform taken when this module loads, before any tool's code.
  *
  * Invariant: what serves, looks and posts goes through these and through `src/wire/uncurried.ts`, so that a tool that
  * patches globals and prototypes spoils its own run, never what the isolate says of it.
- * Deliberately absent: a defence against code that means harm. A thread is not a security boundary.
+ * Deliberately absent: a defence against code that means harm. An isolate without permissions is not a security boundary.
  */
 import { EventEmitter } from 'node:events';
 import { MessagePort } from 'node:worker_threads';
@@ -14,7 +14,7 @@ export { receiveMessageOnPort, threadId } from 'node:worker_threads';
 
 export const { clearImmediate, clearTimeout, setImmediate, setTimeout, AbortController, Error, Promise, Uint8Array } =
   globalThis;
-export const { add: atomicsAdd, load: atomicsLoad, store: atomicsStore } = Atomics;
+export const { add: atomicsAdd, load: atomicsLoad, store: atomicsStore, wait: atomicsWait } = Atomics;
 export const { min } = Math;
 export const now = performance.now.bind(performance);
 export const activeResources = process.getActiveResourcesInfo.bind(process);

@@ -18,6 +18,7 @@ import {
   WORD,
 } from '../src/wire/protocol.ts';
 import type { Capture } from './capture.ts';
+import type { Link } from './link.ts';
 import { type LoadedTool, type Loader, loadFailure } from './load.ts';
 import type { Outbox } from './outbox.ts';
 import type { Probes } from './probes.ts';
@@ -68,14 +69,13 @@ export interface Server {
 }
 
 export interface Far {
+  readonly link: Link;
   readonly words: Int32Array;
   readonly health: InstallTask['health'];
   readonly outbox: Outbox;
   readonly capture: Capture;
   readonly probes: Probes;
   readonly loader: Loader;
-  /** Takes what the host has posted so far. */
-  readonly readPort: () => void;
   /** Opens the calls of one lease. */
   readonly openCalls: () => Calls<HostCalls>;
 }
@@ -88,7 +88,7 @@ export interface Calls<Remote extends object> {
 }
 
 export function openServer(far: Far): Server {
-  const { outbox, probes, loader } = far;
+  const { link, outbox, probes, loader } = far;
   let current: { readonly seq: number; readonly watch: StopWatch } | null = null;
   let last: { readonly seq: number; readonly tool: LoadedTool | null } = { seq: 0, tool: null };
   let toldFatal = -1;
@@ -100,10 +100,11 @@ export function openServer(far: Far): Server {
     const startedAt = now();
     // It would count as something that the tool left.
     clearImmediate(watching);
-    const watch = new StopWatch(far.words, seq, message.ctx.remainingMs, far.readPort);
+    const watch = new StopWatch(far.words, seq, message.ctx.remainingMs, link);
     current = { seq, watch };
     last = { seq, tool: null };
     // The start is marked before the flag is read, the host sets the flag before it looks at the mark: one sees the other.
+    // In a process both are its own: the flag is set for a stop that came with the run, the mark is the record below.
     atomicsStore(far.words, WORD.STARTED, seq);
     if (atomicsLoad(far.words, WORD.STOP) >= seq) {
       watch.end();
@@ -121,12 +122,13 @@ export function openServer(far: Far): Server {
       });
       return;
     }
+    if (!link.sharesWords) outbox.post({ t: 'started', seq });
     far.capture.attribute(seq);
     const calls = far.openCalls();
     const known = loader.known(message);
     // Before anything of this lease is there to be seen; before the first nothing has run that could have left anything.
     if (known === null && seq > 1) probes.beforeLoad();
-    const turn = setImmediate(() => outbox.post({ t: 'started', seq }));
+    const turn = link.sharesWords ? setImmediate(() => outbox.post({ t: 'started', seq })) : undefined;
 
     let tool: LoadedTool | null = null;
     let live: LiveContext | null = null;
@@ -172,6 +174,7 @@ export function openServer(far: Far): Server {
     else if (clean) {
       calls.end(OVER);
       // Not in this turn: a rejection that the tool left is to be seen before another lease could be blamed for it.
+      if (!link.sharesWords) return;
       if (unwatched > 0) unwatched -= 1;
       else watching = setImmediate(() => watchForNext(seq));
       return;
@@ -190,7 +193,7 @@ export function openServer(far: Far): Server {
       unwatched = UNWATCHED;
       return;
     }
-    far.readPort();
+    link.readNow();
   };
 
   const lookAgain = async (seq: number, cheap: readonly WireFinding[], full: boolean): Promise<void> => {

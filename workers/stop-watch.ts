@@ -13,6 +13,7 @@ import type { KnownStop } from '../src/wire/failure.ts';
 import { WORD } from '../src/wire/protocol.ts';
 import { stopReason } from '../src/wire/stop-reason.ts';
 import { defineProperty, getOwnPropertyDescriptor, uncurry } from '../src/wire/uncurried.ts';
+import type { Link } from './link.ts';
 import { AbortController, atomicsLoad, clearTimeout, min, now, setQuietTimeout } from './references.ts';
 
 const abort = uncurry(AbortController.prototype.abort);
@@ -26,18 +27,18 @@ function getter(name: 'aborted' | 'reason'): unknown {
 export class StopWatch {
   readonly #words: Int32Array;
   readonly #seq: number;
-  readonly #readPort: () => void;
+  readonly #link: Pick<Link, 'readNow' | 'poll'>;
   readonly #dueAt: number;
   #reason: Error | undefined;
   #controller: AbortController | null = null;
   #timer: NodeJS.Timeout | null = null;
   #ended = false;
 
-  /** `readPort` takes what the host has posted so far, by which `stop` may be called. */
-  constructor(words: Int32Array, seq: number, remainingMs: number | null, readPort: () => void) {
+  /** Reading from `link` takes what the host has posted so far, by which `stop` may be called. */
+  constructor(words: Int32Array, seq: number, remainingMs: number | null, link: Pick<Link, 'readNow' | 'poll'>) {
     this.#words = words;
     this.#seq = seq;
-    this.#readPort = readPort;
+    this.#link = link;
     this.#dueAt = remainingMs === null ? Number.POSITIVE_INFINITY : now() + remainingMs;
   }
 
@@ -55,8 +56,9 @@ export class StopWatch {
   }
 
   #ask(): void {
+    this.#link.poll?.();
     if (atomicsLoad(this.#words, WORD.STOP) === this.#seq) {
-      this.#readPort();
+      this.#link.readNow();
       // The word is set before the message is posted: between the two the kind is not known.
       this.stop('cancel', null);
     } else if (now() >= this.#dueAt) this.stop('run-timeout', 'the time given to the run is over');

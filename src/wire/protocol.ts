@@ -31,15 +31,22 @@ export const CREDIT_BYTES = 256 * 1024;
 /** At most this many `perform` and blob calls of one isolate are unanswered at once. */
 export const MAX_CALLS_IN_FLIGHT = 64;
 
-/** The install task: the one Piscina task an isolate's thread ever runs. It answers `Installed`. */
-export interface InstallTask {
+/** What every isolate is told before it serves. */
+export interface InstallTerms {
   readonly nonce: string;
-  readonly port: MessagePort;
-  /** A `SharedArrayBuffer` of `WORDS` 32-bit words. */
-  readonly words: SharedArrayBuffer;
   readonly health: { readonly full: 'sampled' | 'every' };
   /** How much of each stream the isolate keeps while the host does not read. Bytes. */
   readonly tailBytes: number;
+}
+/** The install task: the one Piscina task an isolate's thread ever runs. It answers `Installed`. */
+export interface InstallTask extends InstallTerms {
+  readonly port: MessagePort;
+  /** A `SharedArrayBuffer` of `WORDS` 32-bit words. */
+  readonly words: SharedArrayBuffer;
+}
+/** Host to a process: its first message. It answers `InstalledMessage`. */
+export interface InstallMessage extends InstallTerms {
+  readonly t: 'install';
 }
 export interface Installed {
   readonly threadId: number;
@@ -67,7 +74,7 @@ export interface RunMessage {
   readonly input: unknown;
   readonly ctx: WireContext;
 }
-/** Host to isolate: the lease is to stop. The STOP word is set before this is posted. */
+/** Host to isolate: the lease is to stop. The STOP word is set before this is posted, by a process when it reads this. */
 export interface StopMessage {
   readonly t: 'stop';
   readonly seq: number;
@@ -79,9 +86,17 @@ export interface CallMessage {
   readonly t: 'call' | 'hook';
   readonly d: unknown;
 }
-export type HostMessage = RunMessage | StopMessage | CallMessage;
+/** Host to a process, which shares no words: what it has read, to be taken off the CREDIT word. */
+export interface CreditMessage {
+  readonly t: 'credit';
+  readonly bytes: number;
+}
+export type HostMessage = RunMessage | StopMessage | CallMessage | CreditMessage;
 
-/** Isolate to host: the tool runs. Sent only when it has not settled within a turn of the loop; the STARTED word always tells. */
+/**
+ * Isolate to host: the tool runs. Where words are shared, STARTED tells, and this is sent only when the tool has not settled
+ * within a turn of the loop; a process sends it before anything of the tool is loaded.
+ */
 export interface StartedMessage {
   readonly t: 'started';
   readonly n: string;
@@ -179,6 +194,17 @@ export interface ChildMessage {
   readonly n: string;
   readonly pid: number;
   readonly alive: boolean;
+}
+/** A process to its host: it is ready to serve. Read by its tenure alone, as the next one. */
+export interface InstalledMessage {
+  readonly t: 'installed';
+  readonly n: string;
+}
+/** A process to its host: the HELD word, when it became zero or is zero no more. */
+export interface HeldMessage {
+  readonly t: 'held';
+  readonly n: string;
+  readonly bytes: number;
 }
 export type IsolateMessage =
   | StartedMessage

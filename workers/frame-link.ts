@@ -1,0 +1,184 @@
+/**
+ * FrameLink: the link of an isolate that is a process of its own, over one descriptor shared with its host.
+ *
+ * Invariants: a record is written at once and without a turn of the loop, as far as the descriptor takes it, so that it
+ * precedes a hang; what it does not take leaves in order, before the process exits at the latest; writing and reading use
+ * nothing that a tool could have replaced. A process whose host is gone ends, and what it started with it.
+ * Deliberately absent: Node's own IPC: there any write to its descriptor, well-formed or not, is acted on by the host.
+ */
+import { readSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { FrameReader, frameOf } from '../src/wire/frames.ts';
+import type { HostMessage } from '../src/wire/protocol.ts';
+import { getProperty, uncurry } from '../src/wire/uncurried.ts';
+import type { Link } from './link.ts';
+import { atomicsWait, now, setQuietTimeout, Uint8Array } from './references.ts';
+
+/** How long a record waits in place for a host that reads, once, before it waits in a queue. Milliseconds. */
+const PATIENCE_MS = 20;
+/** The same for all that is left when the process exits. */
+const EXIT_PATIENCE_MS = 200;
+const RETRY_MS = 1;
+/** How often a busy loop that asks whether to stop has the descriptor read. */
+const POLL_MS = 1;
+const CHUNK_BYTES = 64 * 1024;
+
+const partOf = uncurry(Uint8Array.prototype.subarray);
+const gate = new Int32Array(new SharedArrayBuffer(4));
+const { pid, platform } = process;
+const kill = process.kill.bind(process);
+const exitAtOnce = (process as unknown as { reallyExit(code: number): never }).reallyExit.bind(process);
+
+export interface FrameLink extends Link {
+  /** Hears each message when it is read, before it is its turn. */
+  peek: (message: HostMessage) => void;
+  /** Reads what is here, so that it is peeked at; its turn comes later. */
+  readonly look: () => void;
+}
+
+/** Opens the link; the descriptor keeps the process alive from now on. */
+export function openFrameLink(fd: number): FrameLink {
+  const outgoing = openOutgoing(fd);
+  const reader = new FrameReader();
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  let inbox: HostMessage[] = [];
+  let next = 0;
+  let take: (message: HostMessage) => void = () => undefined;
+  let polledAt = 0;
+
+  const keep = (record: unknown): void => {
+    // The host's own end writes nothing else: a tool got hold of the descriptor.
+    if (record === undefined) return endWithHost();
+    link.peek(record as HostMessage);
+    inbox[inbox.length] = record as HostMessage;
+  };
+  const deliver = (): void => {
+    while (next < inbox.length) {
+      const message = inbox[next] as HostMessage;
+      next += 1;
+      if (next === inbox.length) {
+        inbox = [];
+        next = 0;
+      }
+      take(message);
+    }
+  };
+  /** Reads what is in the descriptor, without waiting. */
+  const pull = (): void => {
+    for (;;) {
+      let bytes: number;
+      try {
+        bytes = readSync(fd, chunk, 0, CHUNK_BYTES, null);
+      } catch (error) {
+        if (isBusy(error)) return;
+        return endWithHost();
+      }
+      if (bytes === 0) return endWithHost();
+      reader.push(partOf(chunk, 0, bytes), keep);
+      if (bytes < CHUNK_BYTES) return;
+    }
+  };
+
+  const socket = new Socket({ fd, readable: true, writable: false });
+  socket.on('data', (bytes: Uint8Array) => {
+    reader.push(bytes, keep);
+    deliver();
+  });
+  socket.on('error', endWithHost);
+  socket.on('end', endWithHost);
+  socket.on('close', endWithHost);
+  process.on('exit', () => outgoing.flush(EXIT_PATIENCE_MS));
+
+  const link: FrameLink = {
+    sharesWords: false,
+    peek: () => undefined,
+    look: pull,
+    send: (record) => outgoing.send(frameOf(record)),
+    listen(hear) {
+      take = hear;
+    },
+    readNow() {
+      pull();
+      deliver();
+    },
+    poll() {
+      const at = now();
+      if (at - polledAt < POLL_MS) return;
+      polledAt = at;
+      link.readNow();
+    },
+  };
+  return link;
+}
+
+interface Outgoing {
+  send(frame: Uint8Array): void;
+  /** Writes what waits, for at most this long. */
+  flush(patienceMs: number): void;
+}
+
+function openOutgoing(fd: number): Outgoing {
+  let waiting: Uint8Array[] = [];
+  let first = 0;
+  let written = 0;
+  let armed = false;
+
+  /** False when the descriptor takes no more now. */
+  const write = (): boolean => {
+    while (first < waiting.length) {
+      const frame = waiting[first] as Uint8Array;
+      try {
+        written += writeSync(fd, frame, written, frame.byteLength - written);
+      } catch (error) {
+        if (isBusy(error)) return false;
+        endWithHost();
+        return true;
+      }
+      if (written < frame.byteLength) continue;
+      written = 0;
+      first += 1;
+    }
+    waiting = [];
+    first = 0;
+    return true;
+  };
+  const flush = (patienceMs: number): void => {
+    const until = now() + patienceMs;
+    while (!write()) {
+      if (now() >= until) return arm();
+      atomicsWait(gate, 0, 0, RETRY_MS);
+    }
+  };
+  const arm = (): void => {
+    if (armed) return;
+    armed = true;
+    setQuietTimeout(() => {
+      armed = false;
+      flush(0);
+    }, RETRY_MS);
+  };
+  return {
+    send(frame) {
+      // A host that did not read during the patience of one record is not waited for with the next.
+      const patienceMs = first < waiting.length ? 0 : PATIENCE_MS;
+      waiting[waiting.length] = frame;
+      flush(patienceMs);
+    },
+    flush,
+  };
+}
+
+function isBusy(error: unknown): boolean {
+  const code = getProperty(error as object, 'code');
+  return code === 'EAGAIN' || code === 'EINTR';
+}
+
+/** Without handlers of exit, which are a tool's: nobody is left to whom anything could be told. */
+function endWithHost(): void {
+  try {
+    kill(platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch {
+    // It leads no group.
+  }
+  exitAtOnce(1);
+}

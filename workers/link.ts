@@ -1,0 +1,20 @@
+/**
+ * Link: an isolate's connection with its host, whatever carries it.
+ *
+ * Invariant: messages are taken in the order they were posted, one after the other. Deliberately absent: what they mean
+ * (`assembly.ts`), and each kind of link (`isolate.ts` on a port, `frame-link.ts` on a descriptor).
+ */
+import type { HostMessage } from '../src/wire/protocol.ts';
+
+export interface Link {
+  /** Whether the host sees the words at once, and sets STOP and POSTED in them itself. */
+  readonly sharesWords: boolean;
+  /** Posts a record that has its nonce. @throws whatever the clone throws: nothing was posted then. */
+  readonly send: (record: object) => void;
+  /** Hears every message from now on. */
+  listen(take: (message: HostMessage) => void): void;
+  /** Takes what the host has posted so far. */
+  readonly readNow: () => void;
+  /** Where no shared word tells of a message: takes what is here, as often as is worth it. Null where a word tells. */
+  readonly poll: (() => void) | null;
+}
