@@ -20,6 +20,7 @@ const LAYERS: Record<string, number> = {
   'src/output': 1,
   'src/record': 1,
   'src/scope': 2,
+  'src/process': 2,
   'src/isolate': 3,
   'src/run': 4,
   'src/authorize': 4,
@@ -34,6 +35,7 @@ const DOORS: Record<string, readonly string[]> = {
   piscina: ['src/isolate/thread-pool.ts'],
   comlink: ['src/wire/channel.ts'],
   'node:worker_threads': ['src/isolate', 'src/wire', 'workers'],
+  'node:child_process': ['src/process', 'workers'],
   'node:async_hooks': [],
 };
 const FORBIDDEN = /^(managers?|helpers?|utils?|utilities|common|misc|base|core|info|data|impl|services?|processors?)$/;

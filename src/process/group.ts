@@ -1,0 +1,33 @@
+/**
+ * ProcessGroup: the group of one leader, as long as its id is known to be its own.
+ *
+ * Invariant: once the platform said that the group is gone it is never signalled or asked for again, since its id may be
+ * given anew. Deliberately absent: members that left the group; `sweep.ts` looks for those.
+ */
+import type { GroupSignal, GroupState, Leader, ProcessBackend } from './backend.ts';
+
+export class ProcessGroup {
+  readonly leader: Leader;
+  readonly #backend: ProcessBackend;
+  #isGone = false;
+
+  constructor(backend: ProcessBackend, leader: Leader) {
+    this.#backend = backend;
+    this.leader = leader;
+  }
+
+  /** In this order, until one finds nobody. */
+  signal(...signals: readonly GroupSignal[]): void {
+    for (const signal of signals) {
+      if (this.#isGone) return;
+      this.#isGone = this.#backend.signal(this.leader, signal) === 'gone';
+    }
+  }
+
+  get state(): GroupState {
+    if (this.#isGone) return 'gone';
+    const state = this.#backend.probe(this.leader);
+    this.#isGone = state === 'gone';
+    return state;
+  }
+}

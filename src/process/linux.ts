@@ -1,0 +1,87 @@
+/**
+ * Processes on Linux, by `/proc`.
+ *
+ * Invariants: a pid or a group id is compared by start time right before it is signalled, since both are given anew; what
+ * is older than the leader is never signalled. Deliberately absent: other mounts of `/proc` and control groups.
+ */
+import type { Leader, ProcessBackend, Survivor } from './backend.ts';
+import { MARKER } from './marker.ts';
+import { hasInEnvironment, holdsOne, isAlive, outputLinks, type ProcessStat, processes, statOf } from './proc.ts';
+import { signalGroup, signalProcess } from './signals.ts';
+import { startProcess } from './spawn.ts';
+
+export function linuxBackend(): ProcessBackend {
+  const identifying = { hostStart: startTimeOf(process.pid), identify };
+  return {
+    start: (request, listener) => startProcess(request, listener, identifying),
+    signal: (leader, signal) => (isReused(leader) ? 'gone' : signalGroup(leader.pid, signal)),
+    probe,
+    hasEnded,
+    look,
+    kill: ({ pid, startTime }) => {
+      const stat = statOf(pid);
+      return stat?.startTime === startTime && isAlive(stat) ? signalProcess(pid, 'SIGKILL') : 'gone';
+    },
+  };
+}
+
+function identify(pid: number, marker: string): Leader {
+  return { pid, marker, startTime: startTimeOf(pid), pipes: outputLinks(pid) };
+}
+
+/** Null where `/proc` is missing or hides it. */
+function startTimeOf(pid: number): number | null {
+  try {
+    return statOf(pid)?.startTime ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The pid, and with it the group id, belongs to another process now. */
+function isReused({ pid, startTime }: Leader): boolean {
+  const now = startTimeOf(pid);
+  return startTime !== null && now !== null && now !== startTime;
+}
+
+function hasEnded({ pid, startTime }: Leader): boolean {
+  if (startTime === null) return false;
+  try {
+    const stat = statOf(pid);
+    return stat === null || stat.startTime !== startTime || !isAlive(stat);
+  } catch {
+    return false;
+  }
+}
+
+function probe(leader: Leader): 'alive' | 'gone' {
+  if (isReused(leader) || signalGroup(leader.pid, 0) === 'gone') return 'gone';
+  // Signal 0 reaches zombies too: the letter of the state tells.
+  try {
+    return processes().some((stat) => stat.group === leader.pid && isAlive(stat)) ? 'alive' : 'gone';
+  } catch {
+    return 'alive';
+  }
+}
+
+async function look(leader: Leader): Promise<readonly Survivor[] | null> {
+  const { startTime } = leader;
+  if (startTime === null) return null;
+  const pipes = new Set(leader.pipes);
+  const hasOwnIds = !isReused(leader);
+  const others = processes().filter((stat) => stat.pid !== process.pid && isAlive(stat));
+  const found = await Promise.all(
+    others.map(async (stat): Promise<Survivor | null> => {
+      const holdsPipe = holdsOne(stat.pid, pipes);
+      const isForeign = stat.startTime < startTime;
+      if (!holdsPipe && (isForeign || !(await isOfRun(stat, leader, hasOwnIds)))) return null;
+      return { pid: stat.pid, startTime: stat.startTime, name: stat.name, holdsPipe, isForeign };
+    }),
+  );
+  return found.filter((survivor) => survivor !== null);
+}
+
+async function isOfRun(stat: ProcessStat, { pid, marker }: Leader, hasOwnIds: boolean): Promise<boolean> {
+  if (hasOwnIds && (stat.group === pid || stat.session === pid)) return true;
+  return hasInEnvironment(stat, `${MARKER}=${marker}`);
+}

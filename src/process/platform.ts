@@ -1,0 +1,19 @@
+/**
+ * The backend of the platform this runs on.
+ *
+ * Invariant: made once; other POSIX platforms are served as macOS is, by `ps`. Deliberately absent: choosing by anything
+ * but the platform.
+ */
+import type { ProcessBackend } from './backend.ts';
+import { darwinBackend } from './darwin.ts';
+import { linuxBackend } from './linux.ts';
+import { windowsBackend } from './windows.ts';
+
+let backend: ProcessBackend | null = null;
+
+export function platformBackend(): ProcessBackend {
+  backend ??=
+    { linux: linuxBackend, android: linuxBackend, win32: windowsBackend }[process.platform as string]?.() ??
+    darwinBackend();
+  return backend;
+}

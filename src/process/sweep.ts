@@ -1,0 +1,153 @@
+/**
+ * Sweep: ends what a run left behind, and verifies that nothing is left.
+ *
+ * Invariants: bounded by `withinMs`, after which nothing more is signalled; each process is compared with what was seen
+ * right before its signal; what cannot be verified is never called clean. Deliberately absent: the leader's own end, and
+ * processes that left the group, the session, the marker and the pipes behind: none can find those.
+ */
+import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
+import type { ProcessBackend, Survivor } from './backend.ts';
+import type { ProcessGroup } from './group.ts';
+import { type AfterPoll, afterPoll as nextPoll } from './poll.ts';
+
+/** `swept`: some were found, and are verifiably gone. `unverified`: there is no way to look, and nothing speaks against. */
+export type Verdict = 'clean' | 'swept' | 'unverified' | 'contaminated';
+
+export interface SweepReport {
+  readonly verdict: Verdict;
+  /** Pids that were alive and were killed. */
+  readonly killed: readonly number[];
+  /** Who held a pipe at the first look, as `name (pid)`. */
+  readonly holders: readonly string[];
+  /** Why it is contaminated, in words; null otherwise. */
+  readonly reason: string | null;
+}
+
+export interface SweepTarget {
+  readonly backend: ProcessBackend;
+  readonly group: ProcessGroup;
+  readonly clock: Clock;
+  /** Milliseconds. */
+  readonly withinMs: number;
+  /** Whether both streams have ended, and so nobody holds a pipe. */
+  readonly isRead: () => boolean;
+  readonly afterPoll?: AfterPoll;
+}
+
+/** The first pause between looks, for what was killed to die; each is twice the one before. Milliseconds. */
+const PAUSE_MS = 10;
+
+/** `name (pid)` of those that hold a pipe. */
+export function holdersAmong(survivors: readonly Survivor[]): string[] {
+  return survivors.filter(({ holdsPipe }) => holdsPipe).map(nameOf);
+}
+export function nameOf({ name, pid }: Survivor): string {
+  return `${name} (${pid})`;
+}
+
+/** Looks once without signalling; null without a way to look, or when the look failed or took longer than `withinMs`. */
+export async function lookWithin(target: SweepTarget): Promise<readonly Survivor[] | null> {
+  const seen: { survivors: readonly Survivor[] | null } = { survivors: null };
+  const looked = target.backend.look(target.group.leader).then(
+    (survivors) => {
+      seen.survivors = survivors;
+    },
+    () => undefined,
+  );
+  const isInTime = await settlesWithin(target.clock, target.withinMs, looked);
+  return isInTime ? seen.survivors : null;
+}
+
+/** Kills and looks until nothing of the run is left, or the time is over. Never rejects. */
+export async function sweep(target: SweepTarget): Promise<SweepReport> {
+  const search = new Search(target);
+  const isInTime = await settlesWithin(target.clock, target.withinMs, search.run());
+  return search.close(isInTime);
+}
+
+class Search {
+  readonly #target: SweepTarget;
+  readonly #killed = new Set<number>();
+  #holders: readonly string[] | null = null;
+  #left: readonly Survivor[] = [];
+  #isRefused = false;
+  #verdict: Verdict | null = null;
+  #reason = 'the look for processes of the run did not end in time';
+  #isClosed = false;
+  #timer: Timer | null = null;
+
+  constructor(target: SweepTarget) {
+    this.#target = target;
+  }
+
+  async run(): Promise<void> {
+    const { backend, group } = this.#target;
+    for (let pauseMs = PAUSE_MS; !this.#isClosed; pauseMs *= 2) {
+      let found: readonly Survivor[] | null;
+      try {
+        found = await backend.look(group.leader);
+      } catch {
+        this.#condemn('the look for processes of the run failed');
+        return;
+      }
+      if (this.#isClosed) return;
+      this.#holders ??= found === null ? [] : holdersAmong(found);
+      this.#left = found ?? [];
+      if (this.#left.length === 0) {
+        await this.#conclude(found !== null);
+        return;
+      }
+      for (const survivor of this.#left) this.#kill(survivor);
+      if (this.#left.every(({ isForeign }) => isForeign)) {
+        this.#condemn(`a pipe of the run is held by ${this.#left.map(nameOf).join(', ')}`);
+        return;
+      }
+      await this.#pause(pauseMs);
+    }
+  }
+
+  /** After this nothing is signalled. */
+  close(isInTime: boolean): SweepReport {
+    this.#isClosed = true;
+    if (this.#timer !== null) this.#target.clock.clearTimeout(this.#timer);
+    if (!isInTime && this.#left.length > 0) {
+      const names = this.#left.slice(0, 8).map(nameOf).join(', ');
+      this.#condemn(this.#isRefused ? `not permitted to end ${names}` : `still alive: ${names}`);
+    }
+    const verdict = this.#verdict ?? 'contaminated';
+    return {
+      verdict,
+      killed: [...this.#killed],
+      holders: this.#holders ?? [],
+      reason: verdict === 'contaminated' ? this.#reason : null,
+    };
+  }
+
+  #kill(survivor: Survivor): void {
+    if (survivor.isForeign) return;
+    const reach = this.#target.backend.kill(survivor);
+    if (reach === 'sent') this.#killed.add(survivor.pid);
+    if (reach === 'refused') this.#isRefused = true;
+  }
+
+  /** Nothing was found. The ends of the pipes are the second witness. */
+  async #conclude(hasLooked: boolean): Promise<void> {
+    const { isRead, group, afterPoll = nextPoll } = this.#target;
+    if (!isRead()) await new Promise<void>((resume) => afterPoll(resume));
+    if (!isRead()) this.#condemn('a pipe of the run is held by a process that cannot be seen');
+    else if (hasLooked) this.#verdict = this.#killed.size > 0 ? 'swept' : 'clean';
+    else if (group.state === 'alive') this.#condemn('the group of the run is alive');
+    else this.#verdict = 'unverified';
+  }
+
+  #condemn(reason: string): void {
+    this.#verdict = 'contaminated';
+    this.#reason = reason;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resume) => {
+      this.#timer = this.#target.clock.setTimeout(resume, ms);
+    });
+  }
+}
