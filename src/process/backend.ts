@@ -4,7 +4,7 @@
  * Invariants: only a process that was started here, or is known as one of its run, is ever signalled; after `'gone'` a
  * group's id may belong to somebody else. Deliberately absent: leases, records, and when anything is signalled or read.
  */
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /** A process that was started here, as far as it can be told from others. On POSIX its pid is its group and its session too. */
 export interface Leader {
@@ -65,8 +65,8 @@ export interface ProcessRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Null: none, so that a reader ends at once. A stream is read to its end, and destroyed with the pipe. */
   readonly stdin: Uint8Array | string | Readable | null;
-  /** Node's channel for messages, structured-cloned, as descriptor 3. For children that are Node. Default: none. */
-  readonly channel?: boolean;
+  /** Whether descriptor 3 is one end of a link to the host, for children that know of it. Default: there is none. */
+  readonly link?: boolean;
 }
 
 /** Who hears of a process. Never called from within `start`. */
@@ -79,25 +79,20 @@ export interface ProcessListener {
   onEnd(stream: 'stdout' | 'stderr'): void;
   /** It ended, and was reaped. Once. Bytes may still come. */
   onExit(code: number | null, signal: string | null): void;
-  /** A message came over the channel. */
-  onMessage?(message: unknown): void;
-  /** The channel closed; no message follows. */
-  onDisconnect?(): void;
 }
 
 /** A process that was started, or failed to. */
 export interface RunningProcess {
   /** Null when it could not be started. */
   readonly leader: Leader | null;
+  /** The host's end of the link, if one was asked for. Its errors are swallowed unless somebody listens. */
+  readonly link: Duplex | null;
   /** Both streams are at their end. */
   readonly isRead: boolean;
   readonly isAtEnd: Readonly<Record<'stdout' | 'stderr', boolean>>;
   /** Destroys standard input, and the stream that fed it. */
   closeStdin(): void;
-  /** Posts over the channel; false when it is closed. @throws DataCloneError when the message cannot be cloned */
-  send(message: unknown): boolean;
-  disconnect(): void;
-  /** Lets go of the pipes and the channel: what others write from now on fails. */
+  /** Lets go of the pipes and the link: what others write from now on fails. */
   close(): void;
   /** Its handles hold the host's process open. Default: they do. */
   ref(): void;

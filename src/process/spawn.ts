@@ -5,8 +5,8 @@
  * are never used, since their error comes before the exit; exactly one of `onFailed` and `onExit` is told, once.
  * Deliberately absent: signals, and for how long anything is waited for.
  */
-import { type ChildProcess, type Serializable, spawn } from 'node:child_process';
-import { pipeline, Readable } from 'node:stream';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Duplex, pipeline, Readable } from 'node:stream';
 import type { Leader, ProcessListener, ProcessRequest, RunningProcess, SpawnFailure } from './backend.ts';
 import { MARKER, mintMarker } from './marker.ts';
 import { failureOfSpawn, objectionTo } from './spawn-failure.ts';
@@ -41,9 +41,8 @@ export function startProcess(
         request.stdin === null ? 'ignore' : 'pipe',
         'pipe',
         'pipe',
-        ...(request.channel === true ? ['ipc' as const] : []),
+        ...(request.link === true ? ['pipe' as const] : []),
       ],
-      serialization: 'advanced',
     });
   } catch (error) {
     return unstarted(request, listener, failureOfSpawn(request.file, error));
@@ -56,11 +55,10 @@ function unstarted({ stdin }: ProcessRequest, listener: ProcessListener, failure
   queueMicrotask(() => listener.onFailed(failure));
   return {
     leader: null,
+    link: null,
     isRead: true,
     isAtEnd: { stdout: true, stderr: true },
     closeStdin: ignore,
-    send: () => false,
-    disconnect: ignore,
     close: ignore,
     ref: ignore,
     unref: ignore,
@@ -73,6 +71,7 @@ function dropSource(stdin: ProcessRequest['stdin']): void {
 
 class SpawnedProcess implements RunningProcess {
   readonly leader: Leader | null;
+  readonly link: Duplex | null;
   readonly isAtEnd = { stdout: false, stderr: false };
   readonly #child: ChildProcess;
   readonly #stdin: ProcessRequest['stdin'];
@@ -87,12 +86,14 @@ class SpawnedProcess implements RunningProcess {
   ) {
     this.#child = child;
     this.#stdin = request.stdin;
+    const link = child.stdio?.[3];
+    this.link = link instanceof Duplex ? link.on('error', ignore) : null;
     const { pid } = child;
     // Without a pid the error follows; a signal to 0 or 1 would reach the host's own group, or everything.
     this.leader = pid === undefined || pid <= 1 ? null : identifying.identify(pid, marker);
     const { leader } = this;
     child.on('error', (error) => {
-      // Of a process that runs it tells of a message that could not be sent; the exit follows by itself.
+      // Of a process that runs it tells of a signal that did not arrive; none is sent by Node here.
       if (leader === null) listener.onFailed(failureOfSpawn(request.file, error));
     });
     for (const name of ['stdout', 'stderr'] as const) this.#read(name, listener);
@@ -105,9 +106,6 @@ class SpawnedProcess implements RunningProcess {
       dropSource(request.stdin);
       listener.onExit(code, signal);
     });
-    if (request.channel !== true) return;
-    child.on('message', (message) => listener.onMessage?.(message));
-    child.once('disconnect', () => listener.onDisconnect?.());
   }
 
   get isRead(): boolean {
@@ -144,19 +142,10 @@ class SpawnedProcess implements RunningProcess {
     this.#child.stdin?.destroy();
   }
 
-  send(message: unknown): boolean {
-    if (!this.#child.connected) return false;
-    this.#child.send(message as Serializable, ignore);
-    return true;
-  }
-  disconnect(): void {
-    if (this.#child.connected) this.#child.disconnect();
-  }
-
   close(): void {
     this.#isClosed = true;
     this.closeStdin();
-    this.disconnect();
+    this.link?.destroy();
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     this.#child.unref();
@@ -169,12 +158,15 @@ class SpawnedProcess implements RunningProcess {
     this.#hold('unref');
   }
   #hold(how: 'ref' | 'unref'): void {
-    const { stdin, stdout, stderr, channel } = this.#child;
+    const { stdin, stdout, stderr } = this.#child;
     this.#child[how]();
     // Node's types do not tell that these are sockets.
-    for (const pipe of [stdin, stdout, stderr] as (Partial<Record<'ref' | 'unref', () => void>> | null | undefined)[]) {
+    for (const pipe of [stdin, stdout, stderr, this.link] as (
+      | Partial<Record<'ref' | 'unref', () => void>>
+      | null
+      | undefined
+    )[]) {
       pipe?.[how]?.();
     }
-    channel?.[how]();
   }
 }
