@@ -4,10 +4,11 @@
  *
  * Invariant: sets the exit code and lets the process end by itself; it is killed only when a thread that sits in a
  * system call would hold it for ever, after everything was printed.
- * Deliberately absent: any work; that is `run-module.ts`.
+ * Deliberately absent: any work; that is `run-module.ts` and `exec-command.ts`.
  */
 import { createRequire } from 'node:module';
 import { parseCommandLine } from './arguments.ts';
+import { execCommand } from './exec-command.ts';
 import { runModule } from './run-module.ts';
 import { EXIT_USAGE, USAGE } from './usage.ts';
 
@@ -23,10 +24,11 @@ switch (order.kind) {
     process.stderr.write(`leasehold: ${order.message}\nTry 'leasehold --help'.\n`);
     process.exitCode = EXIT_USAGE;
     break;
-  case 'run': {
-    const { exitCode, abandoned } = await runModule(order);
+  case 'run':
+  case 'exec': {
+    const { exitCode, stuck } = await (order.kind === 'run' ? runModule(order) : execCommand(order));
     process.exitCode = exitCode;
     // `process.exit` joins all threads and would wait with the blocked one.
-    if (abandoned > 0) process.kill(process.pid, 'SIGKILL');
+    if (stuck) process.kill(process.pid, 'SIGKILL');
   }
 }

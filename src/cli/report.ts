@@ -22,17 +22,20 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g;
 /** One run's screen. Has a life: a progress line may be standing, and must be erased before anything else is written. */
 export class Report {
   readonly #screen: Screen;
+  readonly #hide: (text: string) => string;
   #standing = false;
   #told = '';
 
-  constructor(screen: Screen) {
+  /** `hide` takes out of each text what must not be seen. */
+  constructor(screen: Screen, hide: (text: string) => string = (text) => text) {
     this.#screen = screen;
+    this.#hide = hide;
   }
 
   /** `value` is 0 to 1, or null when unknown. */
   progress(value: number | null, note: string): void {
     const share = value === null || Number.isNaN(value) ? null : Math.min(1, Math.max(0, value));
-    const words = note.replace(CONTROL, ' ').trim();
+    const words = this.#hide(note).replace(CONTROL, ' ').trim();
     if (this.#screen.isTTY) {
       const line = `${share === null ? '' : `${bar(share)} `}${words}`;
       this.#screen.write(ERASE_LINE + line.slice(0, (this.#screen.columns ?? 80) - 1));
@@ -49,12 +52,12 @@ export class Report {
   /** Output of the tool, as it came. */
   output(text: string): void {
     this.#erase();
-    this.#screen.write(text);
+    this.#screen.write(this.#hide(text));
   }
 
   line(text: string): void {
     this.#erase();
-    this.#screen.write(`${text}\n`);
+    this.#screen.write(`${this.#hide(text)}\n`);
   }
 
   summary(result: RunResult): void {
@@ -75,9 +78,10 @@ function bar(share: number): string {
 
 /** The result in a few lines of text. */
 export function summaryLines(result: RunResult): string[] {
-  const { status, error, timing, cause, also, late, lease, intents, output, diagnostics } = result;
+  const { status, error, timing, cause, also, late, lease, exit, intents, output, diagnostics } = result;
   const lines = [`${status} in ${ms(timing.totalMs)}${lease ? ` (ran ${ms(timing.runningMs)})` : ''}`];
   if (error) lines.push(`  error    ${error.code}: ${error.name}: ${error.message}`);
+  if (exit) lines.push(`  exit     ${exit.signal === null ? `code ${exit.code}` : `signal ${exit.signal}`}`);
   if (cause) lines.push(`  cause    ${describe(cause)}`);
   for (const stop of also) lines.push(`  also     ${describe(stop)}`);
   if (late) lines.push(`  late     the result came ${late === 'within-grace' ? 'within the grace' : 'after the kill'}`);
@@ -92,6 +96,7 @@ export function summaryLines(result: RunResult): string[] {
   ] as const) {
     if (stream.truncated) lines.push(`  ${name}   ${stream.bytesOmitted} of ${stream.bytesRead} bytes omitted`);
   }
+  if (output.drain.holders.length > 0) lines.push(`  pipe     still held by ${output.drain.holders.join(', ')}`);
   for (const { code, message } of diagnostics) lines.push(`  note     ${code}: ${message}`);
   return lines;
 }

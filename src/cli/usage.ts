@@ -22,20 +22,30 @@ export const EXIT_CODES: Readonly<Record<Status, number>> = Object.freeze({
 });
 
 export const USAGE = `leasehold run MODULE [options]
+leasehold exec [options] -- COMMAND [ARGS...]
 
-Runs an exported function of MODULE (a path, a file URL or a package) under a lease in an isolate.
-
+run calls an exported function of MODULE (a path, a file URL or a package) under a lease in a thread of its own.
   --export NAME             the export to run (default: default)
   --input JSON | @FILE | -  its input: JSON text, a file that holds it, or standard input
+
+exec runs COMMAND under a lease in a session of its own, without a shell, with the environment it is given here.
+Everything after -- is the command's. Processes it leaves behind are ended. Its value is its exit code and signal.
+  --cwd DIR                 where it runs (default: here)
+  --ok-exit-codes 0,1       exit codes that are a success (default: 0)
+  --stdin                   pass standard input on; without it the command has none
+  --passthrough             its standard output, as text and up to 256 MiB, goes to standard output instead of the value
+
+Both:
   --run-timeout MS          stop it when it has run this long (default: 30000)
   --operation-timeout MS    stop it when the whole request took this long (default: none)
   --grace MS                how long it may take to stop by itself (default: 2000)
   --effects none|opaque     what it may do to the outside world (default: opaque)
+  --secret-env NAME         hide the value of this environment variable wherever it shows; repeatable
   --json                    print the whole result instead of the value
   --help, --version
 
-Progress, output of the tool and a summary go to standard error; the value goes to standard output.
-Ctrl-C cancels the run, a second Ctrl-C forces its end.
+Progress, output and a summary go to standard error; the value goes to standard output.
+Ctrl-C cancels, a second Ctrl-C forces the end.
 
 Exit codes: 0 succeeded, 1 failed, 2 usage, 75 rejected, 77 denied, 124 timed-out, 125 indeterminate,
 129 interrupted, 130 cancelled.

@@ -1,0 +1,144 @@
+/**
+ * What `run` and `exec` have in common: one tool, one request, one exit code.
+ *
+ * Invariants: the only place with signal handlers, and they are gone when the request has ended; standard output carries
+ * the value, the result or the command's own output and nothing else; secrets are hidden on both streams. Uses the public
+ * surface as any embedder would, and the redactor. Deliberately absent: which tool it is.
+ */
+import type { OutputPiece, RunScope, Supervisor, Tool } from '../index.ts';
+import { createSupervisor } from '../index.ts';
+import { createRedactor } from '../output/redaction.ts';
+import type { RequestOrder } from './arguments.ts';
+import { Report } from './report.ts';
+import { EXIT_CODES, EXIT_USAGE } from './usage.ts';
+import { resultText, valueText } from './value-text.ts';
+
+/** Nothing runs any more when this is waited for: what has not ended by then will not. */
+const CLOSE_MS = 1_000;
+
+export interface CarriedOut {
+  readonly exitCode: number;
+  /** A thread could not be ended, and would hold the process for ever. */
+  readonly stuck: boolean;
+}
+
+/** What is to be run. `passthrough`: standard output carries the tool's instead of the value. */
+export interface Errand {
+  readonly tool: Tool;
+  readonly input: unknown;
+  readonly passthrough: boolean;
+}
+
+/** Carries out the order. What `prepare` throws is a usage error, and then nothing has been started. */
+export async function carryOut(order: RequestOrder, prepare: () => Promise<Errand>): Promise<CarriedOut> {
+  // A reader that went away is no reason to leave what runs behind.
+  process.stderr.on('error', () => undefined);
+  let hide = (text: string): string => text;
+  try {
+    const values = secretsIn(order.secretEnv);
+    if (values.length > 0) hide = hidden(values);
+    const errand = await prepare();
+    const supervisor = createSupervisor({ isolates: 1, standby: 0, redact: { values } });
+    return await request(order, errand, supervisor, new Report(process.stderr, hide), hide);
+  } catch (error) {
+    new Report(process.stderr, hide).line(`leasehold: ${wordsOf(error)}`);
+    return { exitCode: EXIT_USAGE, stuck: false };
+  }
+}
+
+async function request(
+  order: RequestOrder,
+  { tool, input, passthrough }: Errand,
+  supervisor: Supervisor,
+  report: Report,
+  hide: (text: string) => string,
+): Promise<CarriedOut> {
+  const scope = supervisor.openScope({ tenant: 'cli' });
+  const forget = followProcess(supervisor, scope, report);
+  const onOutput = ({ stream, text, omittedBytes }: OutputPiece) => {
+    if (!passthrough || stream === 'stderr') return report.output(text);
+    if (omittedBytes > 0) report.line(`leasehold: ${omittedBytes} bytes of output were left out`);
+    process.stdout.write(hide(text));
+  };
+  try {
+    const result = await scope.runTool(tool, input, {
+      ...(order.runTimeoutMs === null ? {} : { runTimeoutMs: order.runTimeoutMs }),
+      ...(order.operationTimeoutMs === null ? {} : { operationTimeoutMs: order.operationTimeoutMs }),
+      ...(order.graceMs === null ? {} : { graceMs: order.graceMs }),
+      onProgress: ({ value, note }) => report.progress(value, note ?? ''),
+      onOutput,
+    });
+    report.summary(result);
+    const words = order.json ? resultText(result, hide) : valueText(result.value, hide);
+    await print(passthrough ? '' : words);
+    const { abandoned } = await supervisor.close({ withinMs: CLOSE_MS });
+    const stuck = abandoned.some(({ kind }) => kind === 'thread');
+    if (stuck) report.line('leasehold: the tool is stuck in a system call; ending the process');
+    else if (abandoned.length > 0) report.line('leasehold: processes of the command may still be running');
+    return { exitCode: EXIT_CODES[result.status], stuck };
+  } finally {
+    forget();
+  }
+}
+
+/**
+ * The first Ctrl-C cancels, the second forces; a third finds no handler and ends the process as the system does. Told to
+ * end or hung up on, the supervisor closes and the run counts as interrupted. Nobody reading standard output cancels.
+ */
+function followProcess(supervisor: Supervisor, scope: RunScope, report: Report): () => void {
+  let interrupts = 0;
+  const onInterrupt = (): void => {
+    interrupts += 1;
+    const force = interrupts > 1;
+    report.line(force ? 'forcing the end' : 'cancelling; Ctrl-C again forces the end');
+    scope.cancel(force ? 'second Ctrl-C' : 'Ctrl-C', { force });
+    if (force) process.off('SIGINT', onInterrupt);
+  };
+  const onEnd = (signal: NodeJS.Signals): void => {
+    report.line(`closing on ${signal}`);
+    void supervisor.close();
+  };
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onEnd);
+  process.on('SIGHUP', onEnd);
+  // It stays: a write may fail after the end as well.
+  process.stdout.on('error', () => scope.cancel('standard output was closed'));
+  return () => {
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onEnd);
+    process.off('SIGHUP', onEnd);
+  };
+}
+
+function secretsIn(names: readonly string[]): string[] {
+  return names.map((name) => {
+    const value = process.env[name];
+    if (value === undefined) throw new Error(`--secret-env: there is no variable '${name}'`);
+    return value;
+  });
+}
+
+function hidden(values: readonly string[]): (text: string) => string {
+  const redactor = createRedactor({ values });
+  return (text) => redactor.text(text);
+}
+
+/** Waits until the pipe has taken the text, and everything before it. */
+function print(words: string): Promise<void> {
+  return new Promise((done) => {
+    process.stdout.write(words === '' ? '' : `${words}\n`, () => done());
+  });
+}
+
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A name for a tool, made of the name of a file. */
+export function toolNameOf(stem: string): string {
+  const name = stem
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]/g, '-')
+    .replace(/^[^a-z]+/, '');
+  return name.slice(0, 64) || 'tool';
+}
