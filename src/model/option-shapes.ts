@@ -54,9 +54,12 @@ export interface OutputLimits {
   readonly readBytes: number;
 }
 
-/** What the application is asked before a request is admitted. */
+/**
+ * What the application is asked before a request is admitted. Frozen, and what it says is what runs. The input alone is the
+ * very object that runs: an authorizer that changes it answers for what comes of it, since no schema looks at it again.
+ */
 export interface AuthorizeRequest {
-  /** `'run'` once for each request; `'redirect'` for each hop of an HTTP tool. */
+  /** `'run'` once for each request that could be admitted; `'redirect'` for each hop of an HTTP tool. */
   readonly kind: 'run' | 'redirect';
   readonly requestId: string;
   readonly tool: string;
@@ -68,12 +71,18 @@ export interface AuthorizeRequest {
   readonly effects: Effects;
   readonly isolation: Isolation;
   readonly permissions: Required<Permissions> | null;
+  /** As the caller gave them, not redacted. */
   readonly labels: Readonly<Record<string, string>>;
   /** Where the redirect leads; null for a run. */
   readonly hop: Hop | null;
 }
+/** `reason` is redacted and told in the error of the result. */
 export type Authorization = { readonly allow: true } | { readonly allow: false; readonly reason?: string };
-/** Says yes or no. A throw, another answer, or none within `authorizeMs` is a no. The signal aborts when it is no longer awaited. */
+/**
+ * Says yes or no, at once or later. A throw, a rejection, any other answer, also one with more members, or none within
+ * `authorizeMs` is a no. A stop of the request ends the wait and decides. The signal aborts when the answer is awaited no
+ * longer; what comes then is ignored. Code that blocks cannot be bounded.
+ */
 export type Authorizer = (
   request: AuthorizeRequest,
   context: { readonly signal: AbortSignal },

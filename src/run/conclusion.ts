@@ -5,20 +5,23 @@
  * after a bound, and then says so. Deliberately absent: telling it, and freeing anything.
  */
 import { type AttemptRecord, classify, type Outcome } from '../decide/classify.ts';
-import type { Bounds } from '../model/option-shapes.ts';
 import type { RunResult } from '../model/result.ts';
-import { type Clock, settlesWithin } from '../model/time.ts';
+import type { Denial } from '../model/ruling.ts';
+import { settlesWithin } from '../model/time.ts';
 import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Attempt } from './attempt.ts';
 import type { Refusal } from './attempt-setting.ts';
 import { type Complaint, explain } from './explain.ts';
+import type { Particulars } from './particulars.ts';
 import { report } from './report.ts';
 
 /** How a request came to its end, as far as its stops do not say it. */
 export interface End {
   /** Never admitted: a code. */
   readonly rejected?: string;
+  /** Refused by the authorizer, before it was admitted or on the way of its tool. */
+  readonly denied?: Denial;
   readonly refusal?: Refusal;
   readonly outcome?: Outcome;
   readonly value?: unknown;
@@ -27,47 +30,38 @@ export interface End {
 }
 
 export interface Circumstances {
-  readonly clock: Clock;
-  readonly request: Omit<RunResult['request'], 'attempts'>;
+  readonly particulars: Particulars;
+  readonly labels: Readonly<Record<string, string>>;
   readonly attempt: Attempt | null;
   /** What observers did before there was an attempt. */
   readonly notes: readonly string[];
-  readonly bounds: Bounds;
-  readonly boundMs: number;
-  readonly operationTimeoutMs: number | null;
   readonly redactor: Redactor;
-  readonly discardLate: boolean;
-  /** When the request began, by both clocks. */
-  readonly startedAt: number;
-  readonly startedWall: number;
-  readonly durability: RunResult['durability'];
 }
 
 /** Calls `tell` once, at once unless the log needs time. */
 export function conclude(end: End, circumstances: Circumstances, tell: (result: RunResult) => void): void {
-  const { attempt, clock, bounds } = circumstances;
+  const { particulars, labels, attempt, notes, redactor } = circumstances;
+  const { clock, bounds, names, startedAt, startedWall, boundMs } = particulars;
+  const { operationTimeoutMs } = particulars.options;
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
   const reportNow = (isLogged: boolean) => {
-    const { request, startedAt, startedWall, boundMs, redactor, notes } = circumstances;
-    const error =
-      verdict.code === null ? null : explain({ ...circumstances, verdict, complaint: end.complaint ?? null });
-    const durability = isLogged ? circumstances.durability : 'none';
-    const totalMs = clock.now() - startedAt;
-    const { value } = end;
+    const { requestId: id, tenant, run, branch } = names;
+    const complaint = end.complaint ?? end.denied ?? null;
+    const error = explain({ verdict, attempt, bounds, operationTimeoutMs, redactor, complaint });
     tell(
       report({
         notes: notes.map((message) => boundText(redactor.text(message, { end: true }), TEXT_LIMITS.logLineBytes)),
         verdict,
         error,
-        value,
-        request,
+        value: end.value,
+        request: { id, tool: particulars.tool.name, tenant, run, branch, labels },
         attempt,
         intents,
         startedWall,
-        totalMs,
+        totalMs: clock.now() - startedAt,
         boundMs,
-        durability,
+        durability: isLogged ? particulars.durability : 'none',
       }),
     );
   };
@@ -90,8 +84,8 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
 }
 
 function recordOf(
-  { rejected, refusal, outcome }: End,
-  { attempt, discardLate }: Circumstances,
+  { rejected, denied, refusal, outcome }: End,
+  { attempt, particulars }: Circumstances,
   intents: AttemptRecord['intents'],
 ): AttemptRecord {
   // An input that cannot cross was never admitted to an isolate: nothing has run.
@@ -100,10 +94,10 @@ function recordOf(
     refusal === undefined ? null : { kind: 'exception', code: refusal.code, ofStop: false };
   return {
     rejected: rejected ?? refused,
-    denied: null,
+    denied: denied?.code ?? null,
     outcome: outcome ?? failed,
     stops: attempt?.ledger.stops ?? [],
     intents,
-    discardLate,
+    discardLate: particulars.options.lateResults === 'discard',
   };
 }

@@ -15,7 +15,7 @@ import { toFailure } from '../wire/failure.ts';
 import type { Attempt } from './attempt.ts';
 import { wordedError } from './report.ts';
 
-/** What a schema said against an input or a value, in words. */
+/** What a schema said against an input or a value, or the authorizer against the request, in words. */
 export interface Complaint {
   readonly message: string;
   readonly fields?: Readonly<Record<string, unknown>>;
@@ -38,7 +38,8 @@ export function explain(circumstances: Circumstances): RunError | null {
   const { code } = verdict;
   if (code === null) return null;
   if (code === 'INDETERMINATE') return indeterminate(circumstances);
-  if (complaint !== null && OF_COMPLAINTS.has(code)) return wordedFrom(code, 'TypeError', complaint, redactor);
+  const complainant = OF_COMPLAINTS[code];
+  if (complaint !== null && complainant !== undefined) return wordedFrom(code, complainant, complaint, redactor);
   const failure = failureOf(attempt);
   const stop = verdict.cause;
   if (stop !== null)
@@ -57,7 +58,13 @@ export function explain(circumstances: Circumstances): RunError | null {
   return wordedError(code, 'RefusedError', REFUSALS[code] ?? 'The request was refused.');
 }
 
-const OF_COMPLAINTS: ReadonlySet<string> = new Set(['INVALID_INPUT', 'INVALID_OUTPUT']);
+/** Codes that a complaint explains, and the name of the error. */
+const OF_COMPLAINTS: Readonly<Record<string, string>> = {
+  INVALID_INPUT: 'TypeError',
+  INVALID_OUTPUT: 'TypeError',
+  DENIED: 'DeniedError',
+  AUTHORIZER_FAILED: 'DeniedError',
+};
 const UNCAUGHT = '(uncaught; it may stem from an earlier request in this isolate)';
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -5,13 +5,15 @@
  */
 import type { Admission } from '../decide/admission.ts';
 import type { ActorTree } from '../isolate/actor-tree.ts';
+import type { Asking } from '../isolate/fleets.ts';
 import type { SupervisorConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
+import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Aborts } from '../scope/aborts.ts';
 import type { Observers } from './observers.ts';
-import type { Queue } from './queue.ts';
+import type { Queue, Waiting } from './queue.ts';
 
 /** A request that has ended. */
 export interface Ended {
@@ -29,7 +31,8 @@ export interface RequestHost {
   readonly redactor: Redactor;
   readonly observers: Observers;
   readonly aborts: Aborts;
-  readonly queue: Queue;
-  admit(): Admission;
+  readonly queue: Queue<Waiting & Asking>;
+  /** Whether a request for this tool may wait. `held`: the places in the queue that it has already. */
+  admit(tool: Tool, held: 0 | 1): Admission;
   onResult(request: Ended, result: RunResult): void;
 }

@@ -2,14 +2,18 @@
  * Request: one call of `runTool`, from the call to its one result.
  *
  * Invariants: it resolves exactly once and never rejects; one `request.started` and one `request.ended`, whatever happens;
- * every wait of its own also ends on a stop or its bound. Deliberately absent: the lease and its stops (`attempt.ts`).
+ * nothing of it is admitted but after the authorizer's yes; every wait of its own also ends on a stop or its bound.
+ * Deliberately absent: the lease and its stops (`attempt.ts`).
  */
-import { boundsOf, stopBoundMs } from '../decide/bounds.ts';
+import { authorize, unanswered } from '../authorize/authorize.ts';
+import type { Admission } from '../decide/admission.ts';
+import { type Lane, laneOf } from '../decide/lanes.ts';
+import type { Asking } from '../isolate/fleets.ts';
 import type { Isolate } from '../isolate/isolate.ts';
-import { mintId } from '../model/ids.ts';
-import type { Bounds } from '../model/option-shapes.ts';
+import { CancelledError, DeniedError } from '../model/errors.ts';
 import type { RunConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
+import { ALLOWED, type Ruling } from '../model/ruling.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Hop } from '../model/work.ts';
 import type { Redactor } from '../output/redaction.ts';
@@ -21,9 +25,11 @@ import { Attempt } from './attempt.ts';
 import type { AttemptHost, BareEvent, IncomingStop } from './attempt-setting.ts';
 import { silent } from './capture.ts';
 import { conclude, type End } from './conclusion.ts';
-import type { Complaint } from './explain.ts';
+import { Early } from './early.ts';
+import { Hops } from './hops.ts';
 import { redactedLabels } from './labels.ts';
 import { brokenObserver } from './observers.ts';
+import { type Particulars, particularsOf } from './particulars.ts';
 import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
 import type { RequestHost } from './request-host.ts';
@@ -31,24 +37,19 @@ import { redactorFor } from './secrets.ts';
 import { unvalidated, type Validated, validate } from './validate.ts';
 import { ValueCheck } from './value-check.ts';
 
-export class Request implements AttemptHost, ScopeChild, Waiting {
-  readonly id = mintId('req');
+export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
+  readonly lane: Lane;
   readonly result: Promise<RunResult>;
   readonly #host: RequestHost;
   readonly #scope: RunScope;
-  readonly #ctx: Ctx;
-  readonly #tool: Tool;
-  readonly #options: RunConfig;
-  readonly #bounds: Bounds;
-  readonly #startedAt: number;
-  readonly #startedWall: number;
+  readonly #fixed: Particulars;
   readonly #emit: (event: BareEvent) => void;
   readonly #budget: Budget;
+  readonly #early: Early;
   #redactor: Redactor;
   #labels: Readonly<Record<string, string>>;
   #attempt: Attempt | null = null;
-  /** What came before there was an attempt to take it. */
-  readonly #early: { readonly stops: IncomingStop[]; readonly notes: string[] } = { stops: [], notes: [] };
+  #hops: Hops | null = null;
   #check: ValueCheck | null = null;
   /** The result is made: nothing can be told in it any more. */
   #reported = false;
@@ -56,18 +57,15 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   #unlisten: () => void = () => undefined;
 
   constructor(host: RequestHost, scope: RunScope, ctx: Ctx, tool: Tool, options: RunConfig) {
-    const { clock, defaults } = host.config;
+    this.lane = laneOf(tool);
     this.#host = host;
     this.#scope = scope;
-    this.#ctx = ctx;
-    this.#tool = tool;
-    this.#options = options;
+    this.#fixed = particularsOf(host, ctx, tool, options);
     this.#redactor = host.redactor;
     this.#labels = redactedLabels(options.labels, host.redactor);
-    this.#startedAt = clock.now();
-    this.#startedWall = clock.wall();
-    this.#bounds = boundsOf(defaults, tool, options);
-    this.#budget = new Budget(clock, this.#startedAt, options.operationTimeoutMs, scope.deadline);
+    const { clock, startedAt } = this.#fixed;
+    this.#budget = new Budget(clock, startedAt, options.operationTimeoutMs, scope.deadline);
+    this.#early = new Early(this.#budget);
     const hearers = host.observers.with(scope.observers, options.observers);
     const { tenant, run, branch } = ctx;
     const names = { requestId: this.id, tool: tool.name, tenant, run, branch };
@@ -81,42 +79,45 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     this.#listen();
   }
 
+  get id(): string {
+    return this.#fixed.names.requestId;
+  }
   get name(): string {
-    return this.#tool.name;
+    return this.definition.name;
   }
   get tenant(): string {
-    return this.#ctx.tenant;
+    return this.#fixed.names.tenant;
   }
-  get tool(): string {
-    return this.#tool.name;
+  get definition(): Tool {
+    return this.#fixed.tool;
   }
   get since(): number {
-    return this.#startedAt;
+    return this.#fixed.startedAt;
   }
   get boundMs(): number {
-    return stopBoundMs(this.#bounds);
+    return this.#fixed.boundMs;
   }
 
-  /** Begins. Everything up to the post to an isolate happens within this call, unless a schema is asynchronous. */
+  /** Begins. Everything up to the post to an isolate happens within this call, unless a schema or the authorizer takes its time. */
   start(input: unknown): void {
     const { queue, actors } = this.#host;
     this.#scope.adopt(this);
     actors.tell({ type: 'REQUEST', request: this.id });
     this.#emit({ type: 'request.started', labels: this.#labels });
-    const admission = this.#scope.closed ? 'CLOSED' : this.#host.admit();
+    const admission = this.#admission(0);
     if (admission !== 'ok') {
       this.#finish({ rejected: admission });
       return;
     }
     queue.expect();
-    const validated = validate(this.#tool.input, input, 'The input');
+    const validated = validate(this.definition.input, input, 'The input');
     if (validated instanceof Promise) {
-      void this.#budget.within(this.#bounds.validateMs, validated).then((settled) => this.#proceed(settled));
+      void this.#budget.within(this.#fixed.bounds.validateMs, validated).then((settled) => this.#proceed(settled));
     } else this.#proceed(validated);
   }
 
   stop(stop: ScopeStop | IncomingStop): void {
-    if (this.#attempt === null) this.#early.stops.push(stop);
+    if (this.#attempt === null) this.#early.stop(stop);
     else if (this.#check?.isGoingOn === true) this.#check.enter(stop);
     else this.#attempt.stop(stop);
     this.#budget.wake();
@@ -144,19 +145,23 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
 
   onLeaseEnded(): void {
     this.#host.queue.leave(this);
+    this.#budget.wake();
   }
 
-  authorizeHop(_hop: Hop): Promise<void> {
-    return Promise.resolve();
+  async authorizeHop(hop: Hop): Promise<void> {
+    if (this.#hops === null) throw new DeniedError('DENIED', 'Only inline work goes through hops.');
+    await this.#hops.authorize(hop);
   }
 
   onEnded(): void {
     const { answer = null, refusal = null } = this.#attempt ?? {};
+    const denied = this.#hops?.denial ?? null;
     if (refusal !== null) this.#finish({ refusal });
+    else if (denied !== null) this.#finish({ denied });
     else if (answer === null) this.#finish({});
     else if (!answer.ok)
       this.#finish({ outcome: { kind: 'exception', code: answer.failure.code, ofStop: answer.failure.ofStop } });
-    else if (this.#check !== null) this.#check.run(this.#tool.output, answer.value, (end) => this.#finish(end));
+    else if (this.#check !== null) this.#check.run(this.definition.output, answer.value, (end) => this.#finish(end));
   }
 
   #note(message: string): void {
@@ -165,39 +170,83 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
     else this.#early.notes.push(message);
   }
 
+  #admission(held: 0 | 1): Admission {
+    return this.#scope.closed ? 'CLOSED' : this.#host.admit(this.definition, held);
+  }
+
   #proceed(validated: Validated | null): void {
-    if (validated === null && this.#early.stops.length === 0 && this.#budget.due === null)
-      this.#reject(unvalidated('The input', this.#bounds.validateMs));
+    const { validateMs } = this.#fixed.bounds;
+    if (validated === null && this.#early.stops.length === 0)
+      this.#refuse({ rejected: 'INVALID_INPUT', complaint: unvalidated('The input', validateMs) });
     // Stopped before its input was accepted: that input is neither shown nor asked for its secrets.
     else if (validated === null) this.#enqueue(undefined);
-    else if (!validated.ok) this.#reject(validated);
+    else if (!validated.ok) this.#refuse({ rejected: 'INVALID_INPUT', complaint: validated });
     else {
-      const redactor = redactorFor(this.#tool, validated.value, this.#redactor);
-      if ('message' in redactor) this.#reject(redactor);
+      const redactor = redactorFor(this.definition, validated.value, this.#redactor);
+      if ('message' in redactor) this.#refuse({ rejected: 'INVALID_INPUT', complaint: redactor });
       else {
         this.#redactor = redactor;
         this.#labels = redactedLabels(this.#labels, redactor);
-        this.#enqueue(validated.value);
+        this.#authorize(validated.value);
       }
     }
   }
 
-  #reject(complaint: Complaint): void {
-    this.#host.queue.giveUp();
-    this.#finish({ rejected: 'INVALID_INPUT', complaint });
+  #authorize(input: unknown): void {
+    if (this.#host.config.authorize === null || this.#early.stops.length > 0) {
+      this.#enqueue(input);
+      return;
+    }
+    const ruling = this.#ask(input, null, Number.POSITIVE_INFINITY);
+    if (ruling instanceof Promise) void ruling.then((settled) => this.#obey(settled, input));
+    else this.#obey(ruling, input);
   }
 
+  /** The one call of the authorizer. Whoever waits looks at the stops first: a wait that one of them ended says no here. */
+  #ask(input: unknown, hop: Hop | null, leftMs: number): Ruling | Promise<Ruling> {
+    const { authorize: authorizer } = this.#host.config;
+    if (authorizer === null) return ALLOWED;
+    const controller = new AbortController();
+    const { names, tool, options, bounds } = this.#fixed;
+    const question = { names, tool, input, labels: options.labels, hop };
+    const ruling = authorize(authorizer, question, controller.signal);
+    if (!(ruling instanceof Promise)) return ruling;
+    return this.#budget.within(Math.min(leftMs, bounds.authorizeMs), ruling).then((settled) => {
+      if (settled !== null) return settled;
+      controller.abort(new CancelledError('CANCELLED', 'The answer of the authorizer is awaited no longer.'));
+      return unanswered(bounds.authorizeMs);
+    });
+  }
+
+  #obey(ruling: Ruling, input: unknown): void {
+    if (this.#early.stops.length > 0) this.#enqueue(input);
+    else if (!ruling.allowed) this.#refuse({ denied: ruling });
+    else {
+      // What held when it was asked may hold no more.
+      const admission = this.#admission(1);
+      if (admission === 'ok') this.#enqueue(input);
+      else this.#refuse({ rejected: admission });
+    }
+  }
+
+  #refuse(end: End): void {
+    this.#host.queue.giveUp();
+    this.#finish(end);
+  }
+
+  /** Gets in line, unless a stop came before: then it only ends. */
   #enqueue(input: unknown): void {
     const attempt = this.#makeAttempt(input);
     const { journal, capture } = attempt;
     this.#attempt = attempt;
-    this.#check = new ValueCheck(attempt, this.#budget, this.#bounds.validateMs);
+    this.#check = new ValueCheck(attempt, this.#budget, this.#fixed.bounds.validateMs);
+    if (this.definition.work.kind === 'inline')
+      this.#hops = new Hops(attempt, this.#fixed.clock, this.#redactor, (...asked) => this.#ask(input, ...asked));
     for (const message of this.#early.notes) this.#note(message);
-    void journal.tryWrite('prepared', { tool: this.#tool.name, effects: this.#tool.effects }, capture);
+    void journal.tryWrite('prepared', { tool: this.definition.name, effects: this.definition.effects }, capture);
     void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
-    const { due } = this.#budget;
-    for (const stop of due === null ? this.#early.stops : [...this.#early.stops, due]) attempt.stop(stop);
+    for (const stop of this.#early.stops) attempt.stop(stop);
     if (attempt.lease.ended) this.#host.queue.giveUp();
     else {
       this.#host.queue.enter(this);
@@ -206,46 +255,24 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   }
 
   #makeAttempt(input: unknown): Attempt {
-    const { config, actors, eventLog, blobs } = this.#host;
-    const { onPrepared, onProgress, onOutput, transfer, idempotencyKey } = this.#options;
-    const ctx = this.#ctx;
-    const { tenant, run, branch } = ctx;
-    const [bounds, labels, redactor] = [this.#bounds, this.#labels, this.#redactor];
-    const preparation = { tool: this.#tool, input, ctx, bounds, labels, redactor };
+    const { onPrepared } = this.#fixed.options;
+    const known = { ...this.#fixed, input, labels: this.#labels, redactor: this.#redactor };
     return new Attempt({
+      ...known,
       host: this,
-      actors,
-      clock: config.clock,
-      eventLog,
-      blobs,
-      redactor,
-      startedAt: this.#startedAt,
-      names: { tenant, run, branch, requestId: this.id, attempt: 1 },
-      tool: this.#tool,
-      input,
-      transfer,
-      ctx,
-      idempotencyKey,
-      bounds,
-      output: config.output,
-      condemn: config.health.condemn,
       deadlines: this.#budget.deadlines,
       emit: this.#emit,
-      notifyPrepared: onPrepared === null ? null : () => notifyPrepared(onPrepared, preparation),
-      onProgress,
-      onOutput,
+      notifyPrepared: onPrepared === null ? null : () => notifyPrepared(onPrepared, known),
     });
   }
 
   /** Follows the caller's signal and what already holds in the scope. */
   #listen(): void {
-    const { signal } = this.#options;
+    const { clock, options, startedAt } = this.#fixed;
     const { stopped } = this.#scope;
-    if (stopped !== null && stopped.kind !== 'parent-deadline')
-      this.#early.stops.push({ ...stopped, atMs: this.#startedAt });
-    if (signal === null) return;
-    const { clock } = this.#host.config;
-    this.#unlisten = this.#host.aborts.follow(signal, (reason) =>
+    if (stopped !== null && stopped.kind !== 'parent-deadline') this.#early.stop({ ...stopped, atMs: startedAt });
+    if (options.signal === null) return;
+    this.#unlisten = this.#host.aborts.follow(options.signal, (reason) =>
       this.stop({ kind: 'cancel', atMs: clock.now(), reason }),
     );
   }
@@ -253,27 +280,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting {
   #finish(end: End): void {
     this.#unlisten();
     for (const message of this.#host.observers.takeLeft()) this.#note(message);
-    const { config, eventLog } = this.#host;
-    const { tenant, run, branch } = this.#ctx;
-    const { operationTimeoutMs, lateResults } = this.#options;
-    conclude(
-      end,
-      {
-        clock: config.clock,
-        request: { id: this.id, tool: this.name, tenant, run, branch, labels: this.#labels },
-        attempt: this.#attempt,
-        notes: this.#early.notes,
-        bounds: this.#bounds,
-        boundMs: this.boundMs,
-        operationTimeoutMs,
-        redactor: this.#redactor,
-        discardLate: lateResults === 'discard',
-        startedAt: this.#startedAt,
-        startedWall: this.#startedWall,
-        durability: eventLog.durability,
-      },
-      (result) => this.#tell(result),
-    );
+    const [particulars, labels, redactor] = [this.#fixed, this.#labels, this.#redactor];
+    const { notes } = this.#early;
+    conclude(end, { particulars, labels, attempt: this.#attempt, notes, redactor }, (result) => this.#tell(result));
   }
 
   #tell(result: RunResult): void {

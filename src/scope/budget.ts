@@ -10,13 +10,16 @@ import type { Clock } from '../model/time.ts';
 
 /** Node's timers may fire a fraction of a millisecond early. */
 const TOLERANCE_MS = 0.5;
-const nothing = (): void => undefined;
+
+/** Whether the instant of a deadline has come. */
+export const isDue = ({ atMs }: PendingStop, now: number): boolean => atMs <= now + TOLERANCE_MS;
 
 export class Budget {
   /** Instants of the clock, the earliest first. */
   deadlines: readonly PendingStop[];
   readonly #clock: Clock;
-  #wake: () => void = nothing;
+  /** What ends each wait at hand. */
+  #wakes: Set<() => void> | null = null;
 
   /** `outer`: the deadline of the request's scope. `operationTimeoutMs` counts from `startedAt`. */
   constructor(clock: Clock, startedAt: number, operationTimeoutMs: number | null, outer: PendingStop | null) {
@@ -31,7 +34,7 @@ export class Budget {
   /** The first deadline, if its instant has come. */
   get due(): PendingStop | null {
     const [first] = this.deadlines;
-    return first !== undefined && first.atMs <= this.#clock.now() + TOLERANCE_MS ? first : null;
+    return first !== undefined && isDue(first, this.#clock.now()) ? first : null;
   }
 
   /** A deadline that has been recorded bounds nothing any more. */
@@ -42,21 +45,24 @@ export class Budget {
   /** Null when the time is up or somebody woke it. `work` must not reject. */
   within<T>(ms: number, work: Promise<T>): Promise<T | null> {
     const untilFirst = (this.deadlines[0]?.atMs ?? Number.POSITIVE_INFINITY) - this.#clock.now();
+    this.#wakes ??= new Set();
+    const wakes = this.#wakes;
     return new Promise((resolve) => {
       const settle = (value: T | null) => {
         this.#clock.clearTimeout(timer);
-        this.#wake = nothing;
+        wakes.delete(wake);
         resolve(value);
       };
-      const timer = this.#clock.setTimeout(() => settle(null), Math.max(0, Math.min(ms, untilFirst)));
-      this.#wake = () => settle(null);
+      const wake = () => settle(null);
+      const timer = this.#clock.setTimeout(wake, Math.max(0, Math.min(ms, untilFirst)));
+      wakes.add(wake);
       void work.then(settle);
     });
   }
 
-  /** Ends the wait at hand, if there is one. */
+  /** Ends the waits at hand. */
   wake(): void {
-    this.#wake();
+    if (this.#wakes !== null) for (const wake of [...this.#wakes]) wake();
   }
 }
 
