@@ -5,7 +5,7 @@
  * Deliberately absent: any code.
  */
 
-export type { IsolateInfo } from './isolate/fleet.ts';
+export type { IsolateInfo } from './isolate/fleet-shape.ts';
 export { defineTool } from './model/define-tool.ts';
 export {
   CancelledError,

@@ -6,8 +6,10 @@
  */
 import { admit } from './decide/admission.ts';
 import { stopBoundMs } from './decide/bounds.ts';
+import { laneOf } from './decide/lanes.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
-import { Fleet, type IsolateInfo } from './isolate/fleet.ts';
+import type { IsolateInfo } from './isolate/fleet-shape.ts';
+import { type Asking, Fleets } from './isolate/fleets.ts';
 import type { TenureSource } from './isolate/tenure.ts';
 import { ThreadPool } from './isolate/thread-pool.ts';
 import { invalidOption, LeaseholdError } from './model/errors.ts';
@@ -23,7 +25,7 @@ import { createRedactor } from './output/redaction.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
 import { Observers } from './run/observers.ts';
-import { Queue } from './run/queue.ts';
+import { Queue, type Waiting } from './run/queue.ts';
 import { Request } from './run/request.ts';
 import type { Ended, RequestHost } from './run/request-host.ts';
 import { Aborts } from './scope/aborts.ts';
@@ -60,8 +62,8 @@ const CLOSE_RESERVE_MS = 250;
 export class Supervisor implements AsyncDisposable {
   readonly #config: SupervisorConfig;
   readonly #actors: ActorTree;
-  readonly #fleet: Fleet;
-  readonly #queue: Queue;
+  readonly #fleets: Fleets;
+  readonly #queue: Queue<Waiting & Asking>;
   readonly #observers: Observers;
   readonly #root: RunScope;
   readonly #requestHost: RequestHost;
@@ -96,16 +98,18 @@ export class Supervisor implements AsyncDisposable {
         tailBytes,
         onError: () => undefined,
       });
-    this.#fleet = new Fleet(config, source, this.#actors, {
+    this.#fleets = new Fleets(config, source, this.#actors, {
       onCapacity: () => this.#onCapacity(),
       onViolation: violated,
       onIsolateEvent: (type, isolate) => this.#observers.tell({ type, isolate }),
       onImpairment: (reason) => this.#impair(reason),
       isAwaited: () => this.#readying.length > 0,
+      waiting: (lane) => this.#queue.waiting(lane),
     });
+    const { capacity } = config.queue;
     const hasRoomFor = (waiting: number) =>
-      admit({ state: 'open', waiting, capacity: config.queue.capacity, idle: this.#fleet.free }) === 'ok';
-    this.#queue = new Queue(hasRoomFor, ({ tenant, tool }) => this.#fleet.acquire({ tenant, tool }));
+      admit({ state: 'open', waiting, capacity, ahead: waiting, idle: this.#fleets.freeThreads }) === 'ok';
+    this.#queue = new Queue(hasRoomFor, (asking) => this.#fleets.acquire(asking));
     const eventLog = config.eventLog ?? memoryEventLog();
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
@@ -119,13 +123,12 @@ export class Supervisor implements AsyncDisposable {
       observers: this.#observers,
       aborts,
       queue: this.#queue,
-      admit: () =>
-        admit({
-          state: this.#actors.state,
-          waiting: this.#queue.depth,
-          capacity: config.queue.capacity,
-          idle: this.#fleet.free,
-        }),
+      admit: (tool, held) => {
+        const waiting = this.#queue.depth - held;
+        // Those that are on their way into the line may want the same isolates.
+        const ahead = waiting - this.#queue.waitingElsewhere(laneOf(tool));
+        return admit({ state: this.#actors.state, waiting, capacity, ahead, idle: this.#fleets.free(tool) });
+      },
       onResult: (request, result) => this.#onResult(request, result),
     };
     const scopeHost: ScopeHost = {
@@ -138,7 +141,7 @@ export class Supervisor implements AsyncDisposable {
     };
     this.#root = new RunScope(scopeHost, null, undefined);
     this.#actors.send({ type: 'OPENED' });
-    this.#fleet.fill();
+    this.#fleets.fill();
   }
 
   /**
@@ -148,7 +151,7 @@ export class Supervisor implements AsyncDisposable {
   untilReady(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#readying.push({ resolve, reject });
-      this.#fleet.hasten();
+      this.#fleets.hasten();
       this.#tellReady();
     });
   }
@@ -172,7 +175,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   statistics(): Statistics {
-    const { booting, idle, leased, resetting, quarantined, retiring, abandoned } = this.#fleet.count();
+    const { booting, idle, leased, resetting, quarantined, retiring, abandoned } = this.#fleets.count();
     const { oldestSince, depth } = this.#queue;
     const oldestMs = oldestSince === null ? 0 : this.#config.clock.now() - oldestSince;
     return Object.freeze({
@@ -180,7 +183,7 @@ export class Supervisor implements AsyncDisposable {
       isolates: Object.freeze({ booting, idle, leased, resetting, quarantined: quarantined + retiring, abandoned }),
       queue: Object.freeze({ depth, oldestMs }),
       requests: Object.freeze({ ...this.#ended }),
-      replacements: this.#fleet.replacements,
+      replacements: this.#fleets.replacements,
       protocolViolations: this.#violations,
       worstCaseStopMs: this.#worstCaseStopMs,
     });
@@ -228,7 +231,7 @@ export class Supervisor implements AsyncDisposable {
     // What is still here, a function of the host for one, is told and not waited for.
     this.#root.stop(shutdown);
     this.#root.giveUp();
-    const abandoned = await this.#fleet.close(Math.max(0, closedAt + withinMs - clock.now()));
+    const abandoned = await this.#fleets.close(Math.max(0, closedAt + withinMs - clock.now()));
     this.#actors.send({ type: 'CLOSED' });
     return Object.freeze({ ...this.#atClose, abandoned: Object.freeze(abandoned) });
   }
@@ -266,8 +269,8 @@ export class Supervisor implements AsyncDisposable {
 
   #tellReady(): void {
     const { state } = this.#actors;
-    const refusal = admit({ state, waiting: 0, capacity: 1, idle: 1 });
-    if (refusal === 'ok' && !this.#fleet.isFull) return;
+    const refusal = admit({ state, waiting: 0, capacity: 1, ahead: 0, idle: 1 });
+    if (refusal === 'ok' && !this.#fleets.isFull) return;
     const waiting = this.#readying;
     this.#readying = [];
     for (const { resolve, reject } of waiting) {

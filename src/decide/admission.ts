@@ -12,14 +12,16 @@ export interface AdmissionView {
   /** Requests not yet leased, without the one that asks. */
   readonly waiting: number;
   readonly capacity: number;
-  /** Isolates that could be leased at once. */
+  /** Those of them that wait for isolates of the same lane. */
+  readonly ahead: number;
+  /** Isolates of the lane that could be leased at once. */
   readonly idle: number;
 }
 export type Admission = 'ok' | 'QUEUE_FULL' | 'CLOSED' | 'DEGRADED';
 
 /** `'ok'`, or the suffix of the code of the refusal. */
-export function admit({ state, waiting, capacity, idle }: AdmissionView): Admission {
+export function admit({ state, waiting, capacity, ahead, idle }: AdmissionView): Admission {
   if (state === 'draining' || state === 'closing' || state === 'closed') return 'CLOSED';
   if (state === 'degraded') return 'DEGRADED';
-  return waiting < Math.max(capacity, idle) ? 'ok' : 'QUEUE_FULL';
+  return waiting < capacity || ahead < idle ? 'ok' : 'QUEUE_FULL';
 }

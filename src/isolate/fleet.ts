@@ -1,58 +1,38 @@
 /**
- * Fleet: all isolates of one supervisor: booted ahead, leased, replaced, retired.
+ * Fleet: all isolates of one kind and one set of permissions: booted, leased, replaced, retired.
  *
- * Invariants: no more isolates are held than `isolates`; those that live are kept at `isolates + standby` as far as the
- * limit on threads allows, counting the ones that have not died yet; a condemned isolate's slot is free at once.
- * Deliberately absent: the queue, and what runs on an isolate.
+ * Invariants: no more are held than the shape allows; those that live are kept at what the shape wants, as far as its limit
+ * allows, counting the ones that have not died yet; a condemned isolate's slot is free at once.
+ * Deliberately absent: the queue, other kinds (`fleets.ts`), and what runs on an isolate.
  */
 import type { IsolateState } from '../../machines/index.ts';
 import { judge, recycleFor } from '../decide/condemn.ts';
 import { place } from '../decide/placement.ts';
-import { restartDecision } from '../decide/restart.ts';
 import { isLeaseholdError } from '../model/errors.ts';
 import type { SupervisorConfig } from '../model/options.ts';
 import type { FindingKind } from '../model/result.ts';
 import { settlesWithin, type Timer } from '../model/time.ts';
 import type { ActorTree } from './actor-tree.ts';
-import { Isolate, type Keeper } from './isolate.ts';
-import type { TenureSource } from './tenure.ts';
-
-/** Who is told of the fleet's changes. */
-export interface FleetOwner {
-  /** Capacity may have changed. */
-  onCapacity(): void;
-  onViolation(): void;
-  onIsolateEvent(type: 'isolate.replaced' | 'isolate.abandoned', isolate: string): void;
-  /** A reason to refuse admission, or null when there is none any more. */
-  onImpairment(reason: string | null): void;
-  /** Whether somebody waits for isolates to boot: a wait before the next boot then holds the process open. */
-  isAwaited(): boolean;
-}
-
-/** What is known of an isolate that outlived its kill. */
-export interface IsolateInfo {
-  readonly id: string;
-  readonly kind: 'thread';
-  readonly state: IsolateState;
-  readonly leases: number;
-}
+import type { FleetOwner, FleetShape, IsolateInfo } from './fleet-shape.ts';
+import { Isolate } from './isolate.ts';
+import type { Keeper } from './isolate-setting.ts';
+import { Restarts } from './restarts.ts';
 
 /** How long a missing standby may wait for its boot. Milliseconds. */
 const STANDBY_DELAY_MS = 25;
 
 export class Fleet implements Keeper {
   readonly #config: SupervisorConfig;
-  readonly #source: TenureSource;
+  readonly #shape: FleetShape;
   readonly #actors: ActorTree;
   readonly #owner: FleetOwner;
   readonly #isolates = new Set<Isolate>();
-  #failures: number[] = [];
+  readonly #restarts: Restarts;
   #impairment: string | null = null;
-  #retry: Timer | null = null;
-  #retryAt = 0;
-  #ageing: Timer | null = null;
   #spare: Timer | null = null;
-  #booted = 0;
+  /** The most that lived at once: what is booted beyond it is more, what is booted within it replaces. */
+  #peak = 0;
+  #replacements = 0;
   #closed = false;
   #onAllEnded: (() => void) | null = null;
 
@@ -60,19 +40,31 @@ export class Fleet implements Keeper {
   readonly #condemns = (kind: FindingKind): boolean =>
     judge([{ kind }], this.#config.health.condemn).some(({ condemns }) => condemns);
 
-  constructor(config: SupervisorConfig, source: TenureSource, actors: ActorTree, owner: FleetOwner) {
+  constructor(config: SupervisorConfig, shape: FleetShape, actors: ActorTree, owner: FleetOwner) {
     this.#config = config;
-    this.#source = source;
+    this.#shape = shape;
     this.#actors = actors;
     this.#owner = owner;
+    this.#restarts = new Restarts(config.clock, config.restart, () => {
+      this.#review();
+      this.#refill();
+    });
   }
 
-  /** How many isolates were made beyond the first set. */
+  /** How many isolates were made in place of others. */
   get replacements(): number {
-    return Math.max(0, this.#booted - this.#target);
+    return this.#replacements;
   }
-  get #target(): number {
-    return this.#config.isolates + this.#config.standby;
+  /** A reason to refuse admission, or null. */
+  get impairment(): string | null {
+    return this.#impairment;
+  }
+  /** How many are to live, when `asking` requests ask that are not in line yet. */
+  #target(asking = 0): number {
+    const { leases, standby, isEager } = this.#shape;
+    if (isEager) return leases + standby;
+    const wanted = Math.min(leases, this.held + Math.max(asking, this.#owner.waiting()));
+    return wanted + (this.#peak > 0 || wanted > 0 ? standby : 0);
   }
 
   count(): Readonly<Record<IsolateState, number>> {
@@ -81,31 +73,47 @@ export class Fleet implements Keeper {
     return counts;
   }
 
-  /** How many leases could be granted now. */
+  /** How many are held by leases. */
+  get held(): number {
+    const { leased, resetting } = this.count();
+    return leased + resetting;
+  }
+
+  /** How many live and can be leased, or are. */
+  get live(): number {
+    const { booting, idle, leased, resetting } = this.count();
+    return booting + idle + leased + resetting;
+  }
+
+  /** How many leases could be granted now, one that is booted on demand counting as free. */
   get free(): number {
     const { idle, leased, resetting } = this.count();
-    return Math.max(0, Math.min(idle, this.#config.isolates - leased - resetting));
+    const room = this.#owner.mayHold() ? this.#shape.leases - leased - resetting : 0;
+    return Math.max(0, this.#shape.isEager ? Math.min(idle, room) : room);
   }
 
   /** Whether all isolates and the standby are up. */
   get isFull(): boolean {
     const { idle, leased, resetting } = this.count();
-    return idle + leased + resetting >= this.#target;
+    return idle + leased + resetting >= this.#target();
   }
 
   /** Boots what is missing. @throws LeaseholdError `ERR_LEASEHOLD_ENTRY_MISSING` */
-  fill(): void {
-    if (this.#closed || this.#retry !== null) return;
+  fill(asking = 0): void {
+    if (this.#closed || this.#restarts.isPaused) return;
+    const { kind, leases, standby, killMs, source } = this.#shape;
     const { maxAbandoned, defaults, clock } = this.#config;
-    const most = this.#target + maxAbandoned;
-    const { booting, idle, leased, resetting } = this.count();
-    for (let live = booting + idle + leased + resetting; live < this.#target && this.#isolates.size < most; live += 1) {
-      const tenure = this.#source.open(defaults.bootMs);
-      const setting = { clock, killMs: defaults.killMs, actors: this.#actors, keeper: this, condemns: this.#condemns };
+    const most = leases + standby + maxAbandoned;
+    const target = this.#target(asking);
+    const forStandby = asking + this.#owner.waiting() === 0;
+    for (let { live } = this; live < target && this.#isolates.size < most; live += 1) {
+      if (!this.#owner.mayBoot(forStandby)) return;
+      const tenure = source.open(defaults.bootMs);
+      const setting = { kind, clock, killMs, actors: this.#actors, keeper: this, condemns: this.#condemns };
       const isolate = new Isolate(setting, tenure);
       this.#isolates.add(isolate);
-      this.#booted += 1;
-      if (this.#booted > this.#target) this.#owner.onIsolateEvent('isolate.replaced', isolate.id);
+      if (live < this.#peak) this.#noteReplacement(isolate);
+      else this.#peak = live + 1;
     }
   }
 
@@ -118,13 +126,16 @@ export class Fleet implements Keeper {
       if (state === 'idle') idle.push(isolate);
       else if (state === 'leased' || state === 'resetting') held += 1;
     }
-    if (this.#closed || held >= this.#config.isolates) return null;
-    const placement = place(request, idle, this.#config.share);
-    if (placement === null) return null;
+    if (this.#closed || held >= this.#shape.leases || !this.#owner.mayHold()) return null;
+    const placement = place(request, idle, this.#shape.share);
+    if (placement === null) {
+      if (!this.#shape.isEager) this.#refill(1);
+      return null;
+    }
     if ('retire' in placement) {
       // One at a time, and only where a fresh one can follow: healthy isolates are not given up for boots that fail.
       const { booting, quarantined, retiring } = this.count();
-      const canFollow = booting + quarantined + retiring === 0 && this.#failures.length === 0;
+      const canFollow = booting + quarantined + retiring === 0 && !this.#restarts.hasFailures;
       if (canFollow) idle.find(({ id }) => id === placement.retire)?.retire();
       this.#refill();
       return null;
@@ -135,6 +146,14 @@ export class Fleet implements Keeper {
     return isolate;
   }
 
+  /** Gives up the isolate that was idle for longest, so that another fleet may boot one. False when none is idle. */
+  yield(): boolean {
+    const [first, ...others] = [...this.#isolates].filter(({ state }) => state === 'idle');
+    if (first === undefined) return false;
+    others.reduce((oldest, next) => (next.idleSince < oldest.idleSince ? next : oldest), first).retire();
+    return true;
+  }
+
   onIsolateChange(isolate: Isolate): void {
     switch (isolate.state) {
       case 'idle':
@@ -143,7 +162,7 @@ export class Fleet implements Keeper {
           return;
         }
         // Booting alone proves nothing: it may die again before it serves.
-        if (isolate.leases > 0) this.#failures = [];
+        if (isolate.leases > 0) this.#restarts.forget();
         break;
       case 'abandoned':
         this.#owner.onIsolateEvent('isolate.abandoned', isolate.id);
@@ -160,18 +179,14 @@ export class Fleet implements Keeper {
     this.#review();
     // Who waits is served first: to start a thread holds the host's loop for some milliseconds.
     this.#owner.onCapacity();
-    const { booting, idle, leased, resetting } = this.count();
-    const isShort = booting + idle + leased + resetting < this.#config.isolates;
+    const { leases, isEager } = this.#shape;
+    const isShort = isEager ? this.live < leases : this.#owner.waiting() > 0;
     if (isShort || this.#owner.isAwaited()) this.#refill();
     else this.#refillSoon();
   }
 
   onUnusedDeath(): void {
-    const { clock, restart } = this.#config;
-    const now = clock.now();
-    this.#failures = [...this.#failures.filter((at) => now - at < restart.withinMs), now];
-    const { delayMs } = restartDecision(this.#failures, now, restart);
-    if (delayMs > 0) this.#pause(delayMs);
+    this.#restarts.note(this.#owner.isAwaited());
   }
 
   onProtocolViolation(): void {
@@ -183,8 +198,8 @@ export class Fleet implements Keeper {
     const { clock } = this.#config;
     const deadline = clock.now() + withinMs;
     this.#closed = true;
-    for (const timer of [this.#retry, this.#ageing, this.#spare]) if (timer !== null) clock.clearTimeout(timer);
-    this.#retry = null;
+    this.#restarts.end();
+    if (this.#spare !== null) clock.clearTimeout(this.#spare);
     for (const isolate of [...this.#isolates]) {
       if (isolate.state === 'leased' || isolate.state === 'resetting') isolate.condemn();
       else isolate.retire();
@@ -196,8 +211,21 @@ export class Fleet implements Keeper {
     this.#noticeEnd();
     await settlesWithin(clock, withinMs, ended);
     // With an abandoned thread the pool's own end would not come: nothing is left to wait for.
-    await this.#source.close(this.#isolates.size > 0 ? 0 : Math.max(0, deadline - clock.now()));
+    await this.#shape.source.close(this.#isolates.size > 0 ? 0 : Math.max(0, deadline - clock.now()));
     return [...this.#isolates].map(({ id, kind, state, leases }) => ({ id, kind, state, leases }));
+  }
+
+  /** Somebody waits for isolates now: what was put off is not put off any longer, and a pause holds the process. */
+  hasten(): void {
+    if (this.#closed) return;
+    this.#restarts.hold();
+    this.#refill();
+  }
+
+  #noteReplacement(isolate: Isolate): void {
+    if (this.#shape.isOnce) return;
+    this.#replacements += 1;
+    this.#owner.onIsolateEvent('isolate.replaced', isolate.id);
   }
 
   /** Whether every isolate has either ended or been given up. */
@@ -207,39 +235,13 @@ export class Fleet implements Keeper {
 
   #isSpent(isolate: Isolate): boolean {
     if (isolate.leases === 0) return false;
-    const { recycle, share } = this.#config;
-    return share === 'none' || recycleFor(isolate.heapHistory, recycle, isolate.leases) !== null;
-  }
-
-  /**
-   * Waits before the next boot: what dies at once would otherwise be started for ever. Whoever waits meanwhile for isolates
-   * is waited for: the timer then holds the process.
-   */
-  #pause(delayMs: number): void {
-    if (this.#retry !== null || this.#closed) return;
-    this.#retryAt = this.#config.clock.now() + delayMs;
-    this.#retry = this.#config.clock.setTimeout(() => this.#endPause(), delayMs, this.#owner.isAwaited());
-  }
-  #endPause(): void {
-    this.#retry = null;
-    this.#review();
-    this.#refill();
-  }
-
-  /** Somebody waits for isolates now: what was put off is not put off any longer, and a pause holds the process. */
-  hasten(): void {
-    if (this.#closed) return;
-    const { clock } = this.#config;
-    if (this.#retry !== null) {
-      clock.clearTimeout(this.#retry);
-      this.#retry = clock.setTimeout(() => this.#endPause(), Math.max(0, this.#retryAt - clock.now()));
-    }
-    this.#refill();
+    const spent = recycleFor(isolate.heapHistory, this.#config.recycle, isolate.leases) !== null;
+    return spent || this.#shape.share === 'none';
   }
 
   /** Only the standby is missing: it can wait until what was just granted has had its answer. */
   #refillSoon(): void {
-    if (this.#spare !== null || this.count().idle >= this.#target) return;
+    if (this.#spare !== null || this.live >= this.#target()) return;
     this.#spare = this.#config.clock.setTimeout(
       () => {
         this.#spare = null;
@@ -250,42 +252,24 @@ export class Fleet implements Keeper {
     );
   }
 
-  #refill(): void {
+  #refill(asking = 0): void {
     try {
-      this.fill();
+      this.fill(asking);
     } catch (error) {
       if (!isLeaseholdError(error)) throw error;
       this.onUnusedDeath();
     }
   }
 
-  /** Failures age out without anything happening: somebody has to look. */
-  #reviewAgain(withinMs: number): void {
-    if (this.#ageing !== null) return;
-    this.#ageing = this.#config.clock.setTimeout(
-      () => {
-        this.#ageing = null;
-        const now = this.#config.clock.now();
-        this.#failures = this.#failures.filter((at) => now - at < withinMs);
-        this.#review();
-        this.#refill();
-      },
-      withinMs,
-      false,
-    );
-  }
-
   #review(): void {
-    const { clock, restart, maxAbandoned } = this.#config;
     const { abandoned } = this.count();
-    const reason = restartDecision(this.#failures, clock.now(), restart).degraded
+    const reason = this.#restarts.isOverLimit
       ? 'isolates die before they serve'
-      : abandoned > maxAbandoned
+      : abandoned > this.#config.maxAbandoned
         ? 'too many isolates are abandoned'
         : null;
-    if (this.#failures.length > 0) this.#reviewAgain(restart.withinMs);
     if (reason === this.#impairment) return;
     this.#impairment = reason;
-    this.#owner.onImpairment(reason);
+    this.#owner.onImpairment();
   }
 }

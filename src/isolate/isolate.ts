@@ -1,5 +1,5 @@
 /**
- * Isolate: one thread's life as the rest of the host sees it: machine, tenure and channel.
+ * Isolate: one thread's, process's, command's or inline call's life as the rest of the host sees it: machine, tenure and channel.
  *
  * Invariants: at most one occupant at a time; every record is checked before anybody hears of it; a condemned isolate is
  * never leased again, and its kill has been issued; the port is ref'ed exactly while it boots, is occupied or is dying.
@@ -7,56 +7,19 @@
  */
 import type { IsolateEvent, IsolateState } from '../../machines/index.ts';
 import { mintId } from '../model/ids.ts';
-import type { FindingKind } from '../model/result.ts';
-import type { Clock, Timer } from '../model/time.ts';
-import {
-  type HostCalls,
-  type IsolateHooks,
-  type IsolateMessage,
-  type RunMessage,
-  type WireFinding,
-  WORD,
-} from '../wire/protocol.ts';
+import type { Timer } from '../model/time.ts';
+import type { Isolation } from '../model/work.ts';
+import { type IsolateHooks, type RunMessage, type WireFinding, WORD } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
-import type { ActorTree, IsolateActor } from './actor-tree.ts';
+import type { IsolateActor } from './actor-tree.ts';
 import { LeaseChannels } from './channels.ts';
 import { ChildProcesses } from './child-processes.ts';
+import type { IsolateSetting, Occupant } from './isolate-setting.ts';
 import type { CommandRun, InlineRun, Tenure, TenureExit } from './tenure.ts';
-
-/** Who holds the lease on an isolate and hears its records. */
-export interface Occupant {
-  /** A record of the lease in progress. */
-  onRecord(record: IsolateMessage): void;
-  /** The thread is gone, and every record it left was heard. `asked`: its kill had been issued. */
-  onExit(exit: TenureExit, asked: boolean): void;
-  /** A record of a lease that has ended: an abandoned tool went on, for one. */
-  onLate(record: IsolateMessage): void;
-  /** The kill was not confirmed in time. */
-  onAbandoned(): void;
-  readonly calls: HostCalls;
-}
-
-/** Who owns the isolate. */
-export interface Keeper {
-  /** It became idle, condemned, abandoned or gone: capacity may have changed. */
-  onIsolateChange(isolate: Isolate): void;
-  /** It died before it served a lease, unasked. */
-  onUnusedDeath(): void;
-  onProtocolViolation(): void;
-}
-
-export interface IsolateSetting {
-  readonly clock: Clock;
-  readonly killMs: number;
-  readonly actors: ActorTree;
-  readonly keeper: Keeper;
-  /** Whether a finding of this kind makes an isolate unfit. */
-  readonly condemns: (kind: FindingKind) => boolean;
-}
 
 export class Isolate {
   readonly id = mintId('isolate');
-  readonly kind = 'thread' as const;
+  readonly kind: Isolation;
   /** Whom it may serve, once it has served somebody. */
   tenant: string | null = null;
   tool: string | null = null;
@@ -79,6 +42,7 @@ export class Isolate {
   #killDueAt = Number.POSITIVE_INFINITY;
 
   constructor(setting: IsolateSetting, tenure: Tenure) {
+    this.kind = setting.kind;
     this.#setting = setting;
     this.#tenure = tenure;
     this.#actor = setting.actors.isolate(this.id);
@@ -140,6 +104,12 @@ export class Isolate {
   /** Whether a stop and a start that cross are seen by one of both sides. */
   get sharesWords(): boolean {
     return this.#tenure.sharesWords;
+  }
+
+  /** Calls back once what the far side has already said can be heard. At once where a sweep hears all. */
+  poll(then: () => void): void {
+    if (this.#tenure.poll === null) then();
+    else this.#tenure.poll(then);
   }
 
   /** Whether the lease in progress has been taken up by the isolate. */

@@ -5,6 +5,7 @@
  * Deliberately absent: carrying it out (`isolate/`), and the built-in tools that make plans (`tools/`).
  */
 import type { Readable } from 'node:stream';
+import type { Clock } from './time.ts';
 
 /** What a tool may do to the outside world. Declared, never guessed. */
 export type Effects = 'none' | 'declared' | 'opaque';
@@ -22,6 +23,8 @@ export interface ModuleWork {
 /** A program and its arguments. */
 export interface CommandWork {
   readonly kind: 'command';
+  /** How long the pipes may stay open after the command ended by itself: without a byte, and at the longest. Milliseconds. */
+  readonly drain: { readonly quietMs: number; readonly maxMs: number };
   /** Called on the host, once per attempt, with an accepted input. What it throws fails the attempt; nothing has run then. */
   plan(input: unknown): CommandPlan;
 }
@@ -68,6 +71,7 @@ export interface Hop {
 export interface InlineContext {
   /** Aborts at a stop, and at the deadline. */
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   /** Milliseconds until the deadline. */
   remainingMs(): number;
   /**

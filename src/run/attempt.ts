@@ -5,17 +5,19 @@
  * once the lease has ended nothing is reclassified; every wait is an alarm, or bounded by the isolate's own.
  * Deliberately absent: the status (`decide/classify.ts`), admission, and the shape of a result (`report.ts`).
  */
+import { looksBoundMs } from '../decide/bounds.ts';
 import type { Isolate } from '../isolate/isolate.ts';
 import type { TenureExit } from '../isolate/tenure.ts';
 import type { Finding } from '../model/result.ts';
+import type { StopKind } from '../model/stop.ts';
 import type { Failure } from '../wire/failure.ts';
 import type { IsolateMessage, SettledMessage, WireFinding } from '../wire/protocol.ts';
 import { type Alarm, Alarms } from './alarms.ts';
 import type { Answer, AttemptSetting, IncomingStop, Refusal } from './attempt-setting.ts';
 import { Capture } from './capture.ts';
-import { drain } from './drain.ts';
+import { Drain } from './drain.ts';
 import { Effects, type Gate } from './effects.ts';
-import { failureOfExit } from './exit-failure.ts';
+import { exitText, failureOfExit } from './exit-failure.ts';
 import { judged } from './findings.ts';
 import type { Hold } from './hold.ts';
 import { Journal } from './journal.ts';
@@ -43,8 +45,7 @@ export class Attempt implements Startable, Stoppable, Gate {
   readonly #alarms: Alarms;
   readonly #starting: Starting;
   readonly #stopping: Stopping;
-
-  #onLooked: (findings: readonly WireFinding[]) => void = () => undefined;
+  #drain: Drain | null = null;
 
   constructor(setting: AttemptSetting) {
     const { actors, clock, startedAt } = setting;
@@ -114,7 +115,7 @@ export class Attempt implements Startable, Stoppable, Gate {
         break;
       case 'looked':
         this.isolate?.noteHeap(record.heapBytes);
-        this.#onLooked(record.findings);
+        this.#drain?.looked(record.findings);
         break;
       case 'fatal':
         this.#fail(record.failure);
@@ -122,7 +123,9 @@ export class Attempt implements Startable, Stoppable, Gate {
       case 'output':
       case 'progress':
       case 'log':
-        this.capture.take(record, this.hold?.killed === true);
+      case 'drained':
+        if (this.capture.take(record, this.hold?.killed === true))
+          this.stop({ kind: 'output-limit', atMs: this.#now() });
     }
   }
 
@@ -137,14 +140,15 @@ export class Attempt implements Startable, Stoppable, Gate {
       }
       this.begin(this.#now());
     }
-    if (!killed) this.exit = exit;
+    // A thread that was killed has no exit of its own; a process has, and it is told as the system gave it.
+    if (!killed || this.isolate?.kind === 'process') this.exit ??= exit;
     if (!killed && this.lease.state !== 'draining') {
       const failure = failureOfExit(exit);
       if (failure !== null) this.#decide({ ok: false, failure });
       this.#stopping.note({ kind: 'isolate-exit', atMs: this.#now() });
     }
     this.lease.send({ type: 'EXITED' });
-    this.#quarantine([killed ? { kind: 'killed' } : { kind: 'exited', detail: `exit code ${exit.code}` }]);
+    this.#quarantine([killed ? { kind: 'killed' } : { kind: 'exited', detail: exitText(exit) }]);
   }
 
   onLate(record: IsolateMessage): void {
@@ -206,6 +210,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     }
     const now = this.#now();
     const { failure } = record;
+    if (record.exit !== undefined) this.exit = { ...record.exit, error: null };
     if (failure?.ofStop === true) this.#stopping.enterOwn();
     const answer: Answer = failure === undefined ? { ok: true, value: record.value } : { ok: false, failure };
     if (record.recalled === true) void this.calls.withdrawBody();
@@ -215,23 +220,20 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.lease.send({ type: 'SETTLED' }, now);
     if (hold.killed) return;
     if (record.clean && !record.reset && !record.healthCheck && hold.isolate.found.length === 0) this.#conclude(now);
-    else this.#drain(record, hold.isolate);
+    else this.#settleDown(record, hold.isolate);
   }
 
-  #drain(record: SettledMessage, isolate: Isolate): void {
+  #settleDown(record: SettledMessage, isolate: Isolate): void {
     isolate.release();
-    const looks = new Promise<readonly WireFinding[]>((resolve) => {
-      this.#onLooked = resolve;
+    const { bounds, tool } = this.#setting;
+    this.#drain = new Drain(bounds, looksBoundMs(bounds, tool.work), (ms, work) => this.#alarms.within(ms, work));
+    void this.#drain.run(record, isolate).then((found) => {
+      if (this.lease.ended || this.hold?.killed === true) return;
+      isolate.sweep();
+      this.findings = judged([...found, ...isolate.found], this.#setting.condemn, this.#setting.redactor);
+      if (this.findings.some(({ condemns }) => condemns)) this.#quarantine([]);
+      else this.#conclude(this.#now());
     });
-    void drain(record, isolate, looks, this.#setting.bounds, (ms, work) => this.#alarms.within(ms, work)).then(
-      (found) => {
-        if (this.lease.ended || this.hold?.killed === true) return;
-        isolate.sweep();
-        this.findings = judged([...found, ...isolate.found], this.#setting.condemn, this.#setting.redactor);
-        if (this.findings.some(({ condemns }) => condemns)) this.#quarantine([]);
-        else this.#conclude(this.#now());
-      },
-    );
   }
 
   /** An error that nothing caught: the tool cannot go on, and what it still does until the thread ends counts as its own. */
@@ -277,21 +279,21 @@ export class Attempt implements Startable, Stoppable, Gate {
   }
 
   #ring(alarm: Exclude<Alarm, 'wait'>): void {
-    switch (alarm) {
-      case 'watch':
-        this.catchUp();
-        if (this.lease.state === 'acquired') this.#starting.keepWatch();
-        break;
-      case 'grace':
-        this.#stopping.kill();
-        break;
-      default: {
-        // A result that is here decides, and disarms what has just rung.
-        this.catchUp();
-        const deadline = this.ledger.expected(alarm);
-        if (deadline !== undefined) this.stop(deadline);
-      }
+    if (alarm === 'watch') {
+      this.catchUp();
+      if (this.lease.state === 'acquired') this.#starting.keepWatch();
+      return;
     }
+    const act = () => (alarm === 'grace' ? this.#stopping.kill() : this.#enterExpected(alarm));
+    if (this.hold === null) act();
+    else this.hold.isolate.poll(act);
+  }
+
+  #enterExpected(alarm: StopKind): void {
+    // A result that is here decides, and disarms what has just rung.
+    this.catchUp();
+    const deadline = this.lease.ended ? undefined : this.ledger.expected(alarm);
+    if (deadline !== undefined) this.stop(deadline);
   }
 
   #now(): number {

@@ -13,42 +13,49 @@ import type { SettledMessage, WireFinding } from '../wire/protocol.ts';
 /** Waits for work for at most `ms`; null when the time is up or the lease has ended. */
 export type Within = <T>(ms: number, work: Promise<T>) => Promise<T | null>;
 
-/** What was found. `looks` settles with the findings of the isolate's own looks. */
-export async function drain(
-  { clean, reset, healthCheck, seq }: SettledMessage,
-  isolate: Isolate,
-  looks: Promise<readonly WireFinding[]>,
-  bounds: Bounds,
-  within: Within,
-): Promise<readonly WireFinding[]> {
-  if (!clean) {
-    const found = await within(bounds.sweepMs, looks);
-    if (found === null) return [late('health-failed', 'the isolate did not answer after the run', bounds.sweepMs)];
-    if (found.length > 0) return found;
+export class Drain {
+  readonly #bounds: Bounds;
+  readonly #looksMs: number;
+  readonly #within: Within;
+  #onLooked: (findings: readonly WireFinding[]) => void = () => undefined;
+
+  /** `looksMs`: for how long the isolate may look. */
+  constructor(bounds: Bounds, looksMs: number, within: Within) {
+    this.#bounds = bounds;
+    this.#looksMs = looksMs;
+    this.#within = within;
   }
-  if (reset) {
-    const found = await within(
-      bounds.resetMs,
-      isolate
-        .hooks()
-        .reset(seq)
-        .then(({ findings }) => findings, thrown('reset-failed')),
-    );
-    if (found === null) return [late('reset-failed', 'reset did not return', bounds.resetMs)];
-    if (found.length > 0) return found;
+
+  /** The isolate has told what its looks found. */
+  looked(findings: readonly WireFinding[]): void {
+    this.#onLooked(findings);
   }
-  if (healthCheck) {
-    const found = await within(
-      bounds.healthMs,
-      isolate
-        .hooks()
-        .healthCheck(seq)
-        .then(() => [], thrown('health-failed')),
-    );
-    if (found === null) return [late('health-failed', 'healthCheck did not return', bounds.healthMs)];
-    return found;
+
+  /** Resolves with what was found. */
+  async run({ clean, reset, healthCheck, seq }: SettledMessage, isolate: Isolate): Promise<readonly WireFinding[]> {
+    if (!clean) {
+      const looks = new Promise<readonly WireFinding[]>((resolve) => {
+        this.#onLooked = resolve;
+      });
+      const found = await this.#within(this.#looksMs, looks);
+      if (found === null) return [late('health-failed', 'the isolate did not answer after the run', this.#looksMs)];
+      if (found.length > 0) return found;
+    }
+    if (reset) {
+      const asked = isolate.hooks().reset(seq);
+      const told = asked.then(({ findings }) => findings, thrown('reset-failed'));
+      const found = await this.#within(this.#bounds.resetMs, told);
+      if (found === null) return [late('reset-failed', 'reset did not return', this.#bounds.resetMs)];
+      if (found.length > 0) return found;
+    }
+    if (healthCheck) {
+      const asked = isolate.hooks().healthCheck(seq);
+      const told = asked.then(() => [], thrown('health-failed'));
+      const found = await this.#within(this.#bounds.healthMs, told);
+      return found ?? [late('health-failed', 'healthCheck did not return', this.#bounds.healthMs)];
+    }
+    return [];
   }
-  return [];
 }
 
 const late = (kind: FindingKind, what: string, ms: number): WireFinding => ({

@@ -13,3 +13,8 @@ export function failureOfExit({ error }: TenureExit): Failure | null {
   const exhausted = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
   return { ...toFailure(error, 'UNCAUGHT'), code: exhausted ? 'OUT_OF_MEMORY' : 'UNCAUGHT' };
 }
+
+/** An exit in words. */
+export function exitText({ code, signal = null }: TenureExit): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}

@@ -4,7 +4,8 @@
  * Invariants: a run that was taken back never begins; the kill is issued once; the isolate goes back only unharmed.
  * Deliberately absent: when to do any of it (`attempt.ts`).
  */
-import type { Isolate, Occupant } from '../isolate/isolate.ts';
+import type { Isolate } from '../isolate/isolate.ts';
+import type { Occupant } from '../isolate/isolate-setting.ts';
 import type { CommandRun, InlineRun } from '../isolate/tenure.ts';
 import type { RunMessage } from '../wire/protocol.ts';
 

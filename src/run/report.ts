@@ -62,7 +62,7 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     request: Object.freeze({ ...request, attempts }),
     lease,
     timing,
-    exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: null }) : null,
+    exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: attempt.exit.signal ?? null }) : null,
     output: attempt === null ? EMPTY_OUTPUT : outputOf(attempt),
     intents:
       parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),

@@ -6,7 +6,8 @@
  * Deliberately absent: stops (`stopping.ts`), and what the run does.
  */
 import type { PendingStop } from '../decide/precedence.ts';
-import type { Isolate, Occupant } from '../isolate/isolate.ts';
+import type { Isolate } from '../isolate/isolate.ts';
+import type { Occupant } from '../isolate/isolate-setting.ts';
 import { childSpan } from '../scope/trace.ts';
 import type { Alarms } from './alarms.ts';
 import type { AttemptSetting, IncomingStop, Refusal } from './attempt-setting.ts';

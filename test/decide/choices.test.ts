@@ -15,9 +15,12 @@ describe('judge', () => {
     ]);
   });
 
-  it('only tells of symbols, stack formatting, env and heap', () => {
+  it('only tells of symbols, stack formatting, env, and processes that could be dealt with', () => {
     const told = FINDING_KINDS.filter((kind) => !CONDEMN_DEFAULTS[kind]);
-    expect(told).toEqual(['global-symbol-added', 'prepare-stack-trace-changed', 'env-changed']);
+    expect(told).toEqual([
+      ...['global-symbol-added', 'prepare-stack-trace-changed', 'env-changed'],
+      ...['orphans-killed', 'orphans-left', 'unverified'],
+    ]);
   });
 
   it('follows the policy both ways', () => {
@@ -27,9 +30,12 @@ describe('judge', () => {
     ).toEqual([false, true]);
   });
 
-  it.each(['killed', 'abandoned', 'exited'] as const)('condemns a %s isolate whatever the policy says', (kind) => {
-    expect(judge([{ kind }], { [kind]: false })).toEqual([{ kind, condemns: true }]);
-  });
+  it.each(['killed', 'abandoned', 'exited', 'contaminated'] as const)(
+    'condemns a %s isolate whatever the policy says',
+    (kind) => {
+      expect(judge([{ kind }], { [kind]: false })).toEqual([{ kind, condemns: true }]);
+    },
+  );
 });
 
 describe('recycleFor', () => {
@@ -49,7 +55,7 @@ describe('recycleFor', () => {
 });
 
 describe('admit', () => {
-  const open = { state: 'open', waiting: 0, capacity: 2, idle: 0 } as const;
+  const open = { state: 'open', waiting: 0, capacity: 2, ahead: 0, idle: 0 } as const;
 
   it('lets wait while there is room', () => {
     expect(admit({ ...open, waiting: 1 })).toBe('ok');
@@ -57,10 +63,11 @@ describe('admit', () => {
     expect(admit({ ...open, state: 'opening' })).toBe('ok');
   });
 
-  it('with a capacity of 0 takes as many as isolates are idle', () => {
+  it('with a capacity of 0 takes as many as isolates of the lane are idle', () => {
     expect(admit({ ...open, capacity: 0 })).toBe('QUEUE_FULL');
     expect(admit({ ...open, capacity: 0, idle: 1 })).toBe('ok');
-    expect(admit({ ...open, capacity: 0, idle: 1, waiting: 1 })).toBe('QUEUE_FULL');
+    expect(admit({ ...open, capacity: 0, idle: 1, waiting: 1, ahead: 1 })).toBe('QUEUE_FULL');
+    expect(admit({ ...open, capacity: 0, idle: 1, waiting: 1 })).toBe('ok');
   });
 
   it.each(['draining', 'closing', 'closed'] as const)('refuses while %s', (state) => {

@@ -5,7 +5,9 @@
  */
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Fleet } from '../../src/isolate/fleet.ts';
-import type { Isolate, Occupant } from '../../src/isolate/isolate.ts';
+import type { FleetShape } from '../../src/isolate/fleet-shape.ts';
+import type { Isolate } from '../../src/isolate/isolate.ts';
+import type { Occupant } from '../../src/isolate/isolate-setting.ts';
 import { parseSupervisorOptions, type SupervisorOptions } from '../../src/model/options.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 import { FakeTenures, type Far } from '../support/fake-tenure.ts';
@@ -20,18 +22,30 @@ export const OCCUPANT: Occupant = {
 };
 export const ACME = { tenant: 'acme', tool: 'render' };
 
-export async function openedFleet(options: Partial<SupervisorOptions> = {}, far: Far = {}) {
+export async function openedFleet(
+  options: Partial<SupervisorOptions> = {},
+  far: Far = {},
+  shaped: Partial<FleetShape> = {},
+) {
   const clock = new FakeClock();
   const tenures = new FakeTenures(far);
   const told: string[] = [];
-  const seen = { capacity: 0, awaited: false };
+  const seen = { capacity: 0, awaited: false, waiting: 0 };
   const config = parseSupervisorOptions({ isolates: 2, standby: 1, clock, defaults: { killMs: 100 }, ...options });
   const actors = new ActorTree('supervisor-1', () => told.push('impossible event'), null);
-  const fleet = new Fleet(config, tenures, actors, {
+  const { isolates: leases, standby, share } = config;
+  const shape: FleetShape = {
+    ...{ kind: 'thread', leases, standby, isEager: true, isOnce: false, share, killMs: 100, source: tenures },
+    ...shaped,
+  };
+  const fleet: Fleet = new Fleet(config, shape, actors, {
     onCapacity: () => (seen.capacity += 1),
     onViolation: () => told.push('violation'),
     onIsolateEvent: (type) => told.push(type),
-    onImpairment: (reason) => told.push(reason ?? 'healed'),
+    onImpairment: () => told.push(fleet.impairment ?? 'healed'),
+    waiting: () => seen.waiting,
+    mayHold: () => true,
+    mayBoot: () => true,
     isAwaited: () => seen.awaited,
   });
   fleet.fill();

@@ -4,7 +4,8 @@
  * Invariant: what was heard is a list of words in order. Deliberately absent: fleets and attempts.
  */
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
-import { Isolate, type Occupant } from '../../src/isolate/isolate.ts';
+import { Isolate } from '../../src/isolate/isolate.ts';
+import type { Occupant } from '../../src/isolate/isolate-setting.ts';
 import type { RunMessage } from '../../src/wire/protocol.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 import { FakeTenure, type Far } from '../support/fake-tenure.ts';
@@ -38,7 +39,7 @@ export function isolateRig(far: Far = {}) {
     onProtocolViolation: () => heard.push('keeper: violation'),
   };
   const actors = new ActorTree('supervisor-1', () => violations.push(null), null);
-  const isolate = new Isolate({ clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
+  const isolate = new Isolate({ kind: 'thread', clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
   /** Leases it and starts a run on it. */
   const run = async (message: Partial<RunMessage> = {}) => {
     const seq = isolate.occupy(occupant);

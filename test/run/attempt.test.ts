@@ -120,7 +120,10 @@ describe('an isolate that its keeper ends during a lease', () => {
   it.each(['running', 'draining'] as const)('was killed, and did not exit by itself: %s', async (state) => {
     const { clock, setting } = attemptParts();
     const tenure = new FakeTenure({}, 0);
-    const isolate = new Isolate({ clock, killMs: 100, actors: setting.actors, keeper, condemns: () => true }, tenure);
+    const isolate = new Isolate(
+      { kind: 'thread', clock, killMs: 100, actors: setting.actors, keeper, condemns: () => true },
+      tenure,
+    );
     await settle();
     const attempt = new Attempt(setting);
     attempt.enqueue();

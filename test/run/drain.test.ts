@@ -2,10 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Isolate } from '../../src/isolate/isolate.ts';
 import { DEFAULTS } from '../../src/model/options.ts';
-import { drain, type Within } from '../../src/run/drain.ts';
+import { Drain, type Within } from '../../src/run/drain.ts';
 import type { SettledMessage, WireFinding } from '../../src/wire/protocol.ts';
 
 const { bounds } = DEFAULTS;
+const looksMs = 2_750;
 const LEAK: WireFinding = { kind: 'residual-handle' };
 const ended = (over: Partial<SettledMessage> = {}): SettledMessage => {
   return { t: 'settled', n: '', seq: 4, ok: true, clean: false, reset: true, healthCheck: true, ranMs: 1, ...over };
@@ -41,7 +42,10 @@ async function drained(
       },
     }),
   } as unknown as Isolate;
-  const found = await drain(record, isolate, Promise.resolve(looks), bounds, within);
+  const drain = new Drain(bounds, looksMs, within);
+  const running = drain.run(record, isolate);
+  drain.looked(looks);
+  const found = await running;
   return { found, called, waits };
 }
 
@@ -50,7 +54,7 @@ describe('drain', () => {
     const { found, called, waits } = await drained(ended(), []);
     expect(found).toEqual([]);
     expect(called).toEqual(['reset 4', 'healthCheck 4']);
-    expect(waits).toEqual([bounds.sweepMs, bounds.resetMs, bounds.healthMs]);
+    expect(waits).toEqual([looksMs, bounds.resetMs, bounds.healthMs]);
   });
 
   it('waits for nothing that is not due', async () => {

@@ -1,7 +1,8 @@
 /** Hold: the recall handshake, and a kill that is issued once. */
 import { describe, expect, it } from 'vitest';
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
-import { Isolate, type Occupant } from '../../src/isolate/isolate.ts';
+import { Isolate } from '../../src/isolate/isolate.ts';
+import type { Occupant } from '../../src/isolate/isolate-setting.ts';
 import { Hold } from '../../src/run/hold.ts';
 import { WORD } from '../../src/wire/protocol.ts';
 import { RUN } from '../isolate/isolate-rig.ts';
@@ -25,7 +26,7 @@ async function held(far: Far = {}) {
     onProtocolViolation: () => undefined,
   };
   const actors = new ActorTree('supervisor-1', () => undefined, null);
-  const isolate = new Isolate({ clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
+  const isolate = new Isolate({ kind: 'thread', clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
   await settle();
   return { clock, tenure, heard, isolate, hold: new Hold(isolate, occupant, clock.now()) };
 }

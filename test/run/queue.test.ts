@@ -5,30 +5,34 @@ import { Queue, type Waiting } from '../../src/run/queue.ts';
 
 const ISOLATE = { id: 'isolate-1' } as Isolate;
 
-/** A queue before a gate that lets `open` requests through. */
+interface Named extends Waiting {
+  readonly tool: string;
+}
+
+/** A queue before a gate that lets `open` requests through, and none of a lane that is shut. */
 function opened(capacity = 10) {
-  const gate = { open: 0 };
+  const gate = { open: 0, shut: new Set<string>() };
   const granted: string[] = [];
   const asked: string[] = [];
-  const queue = new Queue(
+  const queue = new Queue<Named>(
     (depth) => depth < Math.max(capacity, gate.open),
-    ({ tool }) => {
+    ({ tool, lane }) => {
       asked.push(tool);
-      if (gate.open === 0) return null;
+      if (gate.open === 0 || gate.shut.has(lane)) return null;
       gate.open -= 1;
       return ISOLATE;
     },
   );
-  const waiting = (tool: string, onGrant: () => void = () => undefined, since = 0): Waiting => ({
+  const waiting = (tool: string, onGrant: () => void = () => undefined, since = 0, lane = 'thread'): Named => ({
     tool,
-    tenant: 'acme',
+    lane,
     since,
     grant: () => {
       granted.push(tool);
       onGrant();
     },
   });
-  const enter = (...list: Waiting[]) => {
+  const enter = (...list: Named[]) => {
     for (const one of list) {
       queue.expect();
       queue.enter(one);
@@ -73,6 +77,36 @@ describe('Queue', () => {
     gate.open = 1;
     queue.dispatch();
     expect(granted).toEqual(['a', 'b', 'c']);
+  });
+
+  it('lets no lane wait for another', () => {
+    const { queue, gate, granted, waiting, enter } = opened();
+    gate.shut.add('thread');
+    enter(waiting('hung', undefined, 1), waiting('fetch', undefined, 2, 'network'));
+    gate.open = 2;
+    queue.dispatch();
+    expect(granted).toEqual(['fetch']);
+    expect([queue.waiting('thread'), queue.waitingElsewhere('thread'), queue.oldestSince]).toEqual([1, 0, 1]);
+  });
+
+  it('gives what lanes share to the one whose first waits longest', () => {
+    const { queue, gate, granted, waiting, enter } = opened();
+    enter(waiting('b', undefined, 2, 'process'), waiting('d', undefined, 4, 'process'));
+    enter(waiting('a', undefined, 1, 'command'), waiting('c', undefined, 3, 'command'));
+    gate.open = 3;
+    queue.dispatch();
+    expect(granted).toEqual(['a', 'b', 'c']);
+  });
+
+  it('serves one that enters a lane whose turn had passed within the same dispatch', () => {
+    const { queue, gate, granted, waiting, enter } = opened();
+    enter(waiting('x', undefined, 1, 'process'));
+    const first = waiting('a', () => enter(waiting('b', undefined, 3, 'process')), 2);
+    queue.expect();
+    queue.enter(first);
+    gate.open = 3;
+    queue.dispatch();
+    expect(granted).toEqual(['x', 'a', 'b']);
   });
 
   it('dispatches again after a grant that threw', () => {

@@ -1,0 +1,204 @@
+/**
+ * Fleets: every fleet of one supervisor: threads from the start, each other kind from the first tool that needs it.
+ *
+ * Invariants: a tool is served by isolates of its own lane only; what a kind may hold is shared by its lanes; impairment and
+ * counts are those of all together. Deliberately absent: the queue, and the life of an isolate.
+ */
+import type { IsolateState } from '../../machines/index.ts';
+import { POST_KILL_MS } from '../decide/bounds.ts';
+import { type Lane, laneOf } from '../decide/lanes.ts';
+import type { SupervisorConfig } from '../model/options.ts';
+import type { Tool } from '../model/tool.ts';
+import type { ActorTree } from './actor-tree.ts';
+import { CommandSource } from './command.ts';
+import { Fleet } from './fleet.ts';
+import type { FleetOwner, FleetShape, IsolateInfo } from './fleet-shape.ts';
+import { InlineCalls } from './inline.ts';
+import type { Isolate } from './isolate.ts';
+import { NodeProcessPool } from './node-process.ts';
+import type { TenureSource } from './tenure.ts';
+
+/** Who is told of changes. */
+export interface FleetsOwner extends Omit<FleetOwner, 'onImpairment' | 'waiting' | 'mayHold' | 'mayBoot'> {
+  /** A reason to refuse admission, or null when there is none any more. */
+  onImpairment(reason: string | null): void;
+  /** How many requests wait for isolates of a lane. */
+  waiting(lane: Lane): number;
+}
+
+/** Who asks for an isolate. */
+export interface Asking {
+  readonly lane: Lane;
+  readonly tenant: string;
+  readonly definition: Tool;
+}
+
+/** A file that blocks keeps a thread of libuv's pool: as many stay free as name look-ups and the rest of Node need. */
+const POOL_RESERVE = 2;
+const POOL_SIZE = Number(process.env.UV_THREADPOOL_SIZE) || 4;
+
+export class Fleets {
+  readonly #config: SupervisorConfig;
+  readonly #actors: ActorTree;
+  readonly #owner: FleetsOwner;
+  readonly #threads: Fleet;
+  /** By lane. */
+  readonly #fleets = new Map<Lane, { readonly fleet: Fleet; readonly shape: FleetShape }>();
+  #impairment: string | null = null;
+  #closed = false;
+
+  constructor(config: SupervisorConfig, threads: TenureSource, actors: ActorTree, owner: FleetsOwner) {
+    this.#config = config;
+    this.#actors = actors;
+    this.#owner = owner;
+    const { isolates: leases, standby, share, defaults } = config;
+    const { killMs } = defaults;
+    this.#threads = this.#add('thread', {
+      ...{ kind: 'thread', leases, standby, isEager: true, isOnce: false, share, killMs, source: threads },
+    });
+  }
+
+  get replacements(): number {
+    return this.#all.reduce((sum, { replacements }) => sum + replacements, 0);
+  }
+  /** Whether all threads and their standby are up. */
+  get isFull(): boolean {
+    return this.#threads.isFull;
+  }
+  get #all(): Fleet[] {
+    return [...this.#fleets.values()].map(({ fleet }) => fleet);
+  }
+
+  count(): Readonly<Record<IsolateState, number>> {
+    const counts = { ...this.#threads.count() };
+    for (const fleet of this.#all) {
+      if (fleet === this.#threads) continue;
+      for (const [state, number] of Object.entries(fleet.count())) counts[state as IsolateState] += number;
+    }
+    return counts;
+  }
+
+  /** How many leases of a lane could be granted now. */
+  free(tool: Tool): number {
+    return this.#fleetOf(laneOf(tool), tool).free;
+  }
+  get freeThreads(): number {
+    return this.#threads.free;
+  }
+
+  /** Boots the threads that are missing. @throws LeaseholdError `ERR_LEASEHOLD_ENTRY_MISSING` */
+  fill(): void {
+    this.#threads.fill();
+  }
+  /** Somebody waits for the threads. */
+  hasten(): void {
+    this.#threads.hasten();
+  }
+
+  /** An idle isolate for a request, or null: then the request waits for `onCapacity`. */
+  acquire({ lane, tenant, definition }: Asking): Isolate | null {
+    return this.#fleetOf(lane, definition).acquire({ tenant, tool: definition.name });
+  }
+
+  /** Ends every isolate within the time and tells those whose end was not seen. */
+  async close(withinMs: number): Promise<IsolateInfo[]> {
+    this.#closed = true;
+    const left = await Promise.all(this.#all.map((fleet) => fleet.close(withinMs)));
+    return left.flat();
+  }
+
+  #fleetOf(lane: Lane, tool: Tool): Fleet {
+    return (this.#fleets.get(lane) ?? { fleet: this.#add(lane, this.#shapeOf(lane, tool)) }).fleet;
+  }
+
+  #add(lane: Lane, shape: FleetShape): Fleet {
+    const owner = this.#owner;
+    const fleet: Fleet = new Fleet(this.#config, shape, this.#actors, {
+      onCapacity: () => {
+        // An abandoned one may have ended.
+        if (this.#impairment !== null) this.#review();
+        owner.onCapacity();
+      },
+      onViolation: () => owner.onViolation(),
+      onIsolateEvent: (type, isolate) => {
+        owner.onIsolateEvent(type, isolate);
+        if (type === 'isolate.abandoned') this.#review();
+      },
+      onImpairment: () => this.#review(),
+      isAwaited: () => owner.isAwaited(),
+      waiting: () => owner.waiting(lane),
+      mayHold: () => this.#mayHold(shape),
+      mayBoot: (forStandby) => this.#mayBoot(fleet, shape, forStandby),
+    });
+    this.#fleets.set(lane, { fleet, shape });
+    return fleet;
+  }
+
+  #shapeOf(lane: Lane, { work, permissions }: Tool): FleetShape {
+    const { clock, limits, standby, share, defaults, resourceLimits, health, output } = this.#config;
+    const { killMs, sweepMs } = defaults;
+    const once = { standby: 0, isEager: false, isOnce: true, share: 'none' } as const;
+    const untilGone = killMs + POST_KILL_MS + sweepMs;
+    switch (lane) {
+      case 'command':
+        return {
+          ...once,
+          ...{ kind: 'process', leases: limits.process, killMs: untilGone },
+          source: new CommandSource({ clock, killMs, sweepMs }),
+        };
+      case 'network':
+        return { ...once, kind: 'inline', leases: limits.inline, killMs, source: new InlineCalls(clock) };
+      case 'disk': {
+        const leases = Math.min(limits.inline, Math.max(1, POOL_SIZE - POOL_RESERVE));
+        return { ...once, kind: 'inline', leases, killMs, source: new InlineCalls(clock) };
+      }
+      default: {
+        const tailBytes = Math.max(output.stdoutBytes, output.stderrBytes);
+        const modules = work.kind === 'module' ? [work.module] : [];
+        const memory = { ...resourceLimits };
+        return {
+          ...{
+            kind: 'process',
+            leases: limits.process,
+            standby,
+            isEager: false,
+            isOnce: false,
+            share,
+            killMs: untilGone,
+          },
+          source: new NodeProcessPool({
+            ...{ clock, resourceLimits: memory, health, tailBytes, killMs, sweepMs, permissions, modules },
+          }),
+        };
+      }
+    }
+  }
+
+  /** Threads have a limit of their own; processes of all lanes share one, and so do inline calls. */
+  #mayHold({ kind }: FleetShape): boolean {
+    if (kind === 'thread') return true;
+    let held = 0;
+    for (const { fleet, shape } of this.#fleets.values()) if (shape.kind === kind) held += fleet.held;
+    return held < this.#config.limits[kind];
+  }
+
+  /** Idle processes of one lane make way for those that another lane waits for. */
+  #mayBoot(asking: Fleet, { kind, isOnce }: FleetShape, forStandby: boolean): boolean {
+    if (this.#closed) return false;
+    if (kind !== 'process' || isOnce) return true;
+    const { limits, standby } = this.#config;
+    const reused = [...this.#fleets.values()].filter(({ shape }) => shape.kind === kind && !shape.isOnce);
+    if (reused.reduce((sum, { fleet }) => sum + fleet.live, 0) < limits.process + standby) return true;
+    return !forStandby && reused.some(({ fleet }) => fleet !== asking && fleet.yield());
+  }
+
+  #review(): void {
+    const fleets = this.#all;
+    const abandoned = fleets.reduce((sum, fleet) => sum + fleet.count().abandoned, 0);
+    const own = fleets.find(({ impairment }) => impairment !== null)?.impairment ?? null;
+    const reason = own ?? (abandoned > this.#config.maxAbandoned ? 'too many isolates are abandoned' : null);
+    if (reason === this.#impairment) return;
+    this.#impairment = reason;
+    this.#owner.onImpairment(reason);
+  }
+}
