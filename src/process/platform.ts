@@ -12,8 +12,18 @@ import { windowsBackend } from './windows.ts';
 let backend: ProcessBackend | null = null;
 
 export function platformBackend(): ProcessBackend {
-  backend ??=
-    { linux: linuxBackend, android: linuxBackend, win32: windowsBackend }[process.platform as string]?.() ??
-    darwinBackend();
+  backend ??= make(process.platform);
   return backend;
+}
+
+function make(platform: NodeJS.Platform): ProcessBackend {
+  switch (platform) {
+    case 'linux':
+    case 'android':
+      return linuxBackend();
+    case 'win32':
+      return windowsBackend();
+    default:
+      return darwinBackend();
+  }
 }
