@@ -34,6 +34,7 @@ const FAR = ['workers', 'src/model', 'src/wire', 'src/output'];
 const DOORS: Record<string, readonly string[]> = {
   piscina: ['src/isolate/thread-pool.ts'],
   comlink: ['src/wire/channel.ts'],
+  undici: ['src/tools/http-exchange.ts'],
   'node:worker_threads': ['src/isolate', 'src/wire', 'workers'],
   'node:child_process': ['src/process', 'workers'],
   'node:async_hooks': [],

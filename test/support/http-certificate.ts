@@ -1,0 +1,21 @@
+/**
+ * A key and a certificate for localhost, for test servers only.
+ *
+ * Invariant: nobody trusts it who is not told to. Deliberately absent: any use outside the tests.
+ */
+export const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQghaVIP3MAxADBp4LR
+kANk/IzGFEeCMsbhwvuCPJSNwzShRANCAASXqNssvZTV+8xDx843xnYih04WzPUs
+5WlRh6FEQy4hg3umPd59c70tdHMxXT6c+fF60i9K9Y5DdUx0VPIg63i6
+-----END PRIVATE KEY-----`;
+
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+c3QwIBcNMjQwMTAxMDAwMDAwWhgPMjEyNDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJeo2yy9lNX7zEPH
+zjfGdiKHThbM9SzlaVGHoURDLiGDe6Y93n1zvS10czFdPpz58XrSL0r1jkN1THRU
+8iDreLqjTjBMMBoGA1UdEQQTMBGCCWxvY2FsaG9zdIcEfwAAATAPBgNVHRMBAf8E
+BTADAQH/MB0GA1UdDgQWBBQpWyI3W7BSgVo0KcE/FkwwQrayLTAKBggqhkjOPQQD
+AgNIADBFAiB/GqoNwr1RupgKJ+h/l741PXxldN6HEYPSUfKywDVkXQIhAIhNAihs
+NnwmrXBWuFV/EGrmjr9OX0xTx5nOFlBouzVg
+-----END CERTIFICATE-----`;
