@@ -5,13 +5,13 @@
  * replaced; the window is charged before a record is posted.
  * Deliberately absent: what is kept while the window is full (`capture.ts`, `tool-context.ts`).
  */
-import { CREDIT_BYTES, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
+import { CREDIT_BYTES, type InstalledMessage, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
 import type { Link } from './link.ts';
 import { atomicsAdd, atomicsLoad, atomicsStore } from './references.ts';
 
 type Unstamped<M> = M extends { readonly n: string } ? Omit<M, 'n'> : never;
 /** A record before it has the nonce. */
-export type Outgoing = Unstamped<IsolateMessage>;
+export type Outgoing = Unstamped<IsolateMessage | InstalledMessage>;
 
 /** The most a shared word can say. */
 const MAX_WORD = 2 ** 31 - 1;
