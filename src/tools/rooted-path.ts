@@ -3,8 +3,8 @@
  *
  * Invariants: `..` is refused, links are followed only as far as they stay inside; what was opened is checked again after
  * the open, before anything is read or written, so a link put in between is noticed.
- * Deliberately absent: hard links and mounts, which lead where they lead and cannot be told from files; a directory that
- * somebody moves out of the root while it is held; and any check beyond the first where the platform has no `/proc`.
+ * Deliberately absent: hard links and mounts, which lead where they lead and cannot be told from files; a directory moved out
+ * of the root while it is held; and, where there is no `/proc`, a hold against paths that change after the check.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises';
@@ -13,8 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { invalidOption } from '../model/errors.ts';
 import { FileError, systemCodeOf, toFileError } from './file-error.ts';
 
-/** Not every platform has all of them; what is missing is 0. */
-const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
+/** Windows lacks them all: undefined, which counts as no bit. */
+const { O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 const SEPARATOR = sep === '\\' ? /[\\/]/ : '/';
 
 /** Where a path leads. */
@@ -98,8 +98,8 @@ async function follow(path: string, mayBeNew: boolean): Promise<string> {
   }
 }
 
-/** Where there is no `/proc`: the path once more, if it still leads to what is held; null if not. */
-async function whereIs(handle: FileHandle, path: string | Buffer): Promise<string | null> {
+/** Where there is no `/proc`: the real path of now, if it still leads to what is held; null if not. */
+export async function whereIs(handle: FileHandle, path: string | Buffer): Promise<string | null> {
   const now = await realpath(path);
   const [held, found] = await Promise.all([handle.stat({ bigint: true }), stat(now, { bigint: true })]);
   return held.dev === found.dev && held.ino === found.ino ? now : null;

@@ -4,12 +4,12 @@
  * Invariant: real links, FIFOs and directories. Deliberately absent: what the tools do with what they opened.
  */
 import { constants, mkdirSync, readFileSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locate, openInside, rootOf } from '../../src/tools/rooted-path.ts';
+import { locate, openInside, rootOf, whereIs } from '../../src/tools/rooted-path.ts';
 import { failureOf, makeFifo, scratch } from './scratch.ts';
 
 /** A root beside a directory that is none of its business. */
@@ -106,7 +106,7 @@ describe('locate', () => {
     expect(failure.message).toMatch(/^"\." is the root, and could not be reached: .*\(ENOENT\)\.$/);
   });
 
-  it("for any path made of '..', names and separators, ends inside the root or not at all", async () => {
+  it("for any path of names and '..', ends inside the root or not at all", async () => {
     const { root } = twoSides();
     mkdirSync(join(root, 'sub'));
     const part = fc.constantFrom('..', '.', '', 'sub', 'file', '...', '..a', ' ', 'root-outside');
@@ -162,5 +162,20 @@ describe('openInside', () => {
     expect(await readFile(join(at, 'file'), 'utf8')).toBe('inside');
     await handle.close();
     expect(readFileSync(join(outside, 'file'), 'utf8')).toBe(outside);
+  });
+});
+
+describe('whereIs', () => {
+  it('tells the real path of what is held, and null once the path leads elsewhere', async () => {
+    const { root, outside } = twoSides();
+    mkdirSync(join(root, 'sub'));
+    writeFileSync(join(root, 'sub/file'), 'inside');
+    const path = join(root, 'sub/file');
+    const handle = await open(path);
+    expect(await whereIs(handle, path)).toBe(path);
+    renameSync(join(root, 'sub'), join(root, 'moved'));
+    symlinkSync(outside, join(root, 'sub'));
+    expect(await whereIs(handle, path)).toBeNull();
+    await handle.close();
   });
 });
