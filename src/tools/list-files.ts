@@ -101,7 +101,7 @@ async function list(place: Place, depth: number, maxEntries: number, signal: Abo
 
 /** One at a time, in the order of the file system, without what went away between its name and the look at it. */
 async function* entriesOf(place: Place, real: Buffer, level: number): AsyncGenerator<Found> {
-  const { handle, at } = await openInside(place, real, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+  const { handle, at } = await openInside(place, real, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     // The types do not know that names come as bytes when they are asked for so.
     const directory = await opendir(at, { encoding: 'buffer' as BufferEncoding });

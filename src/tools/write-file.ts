@@ -25,7 +25,7 @@ const inputSchema = z.strictObject({
   content: z.union([z.string(), z.instanceof(Uint8Array)]),
 });
 const outputSchema = z.strictObject({ bytesWritten: z.number(), committed: z.boolean() });
-const { O_WRONLY, O_CREAT, O_EXCL, O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0 } = constants;
+const { O_WRONLY, O_CREAT, O_EXCL, O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 /** Where directories cannot be synced, the rename is all there is. */
 const UNSYNCABLE = new Set(['EINVAL', 'ENOTSUP', 'EBADF', 'EPERM', 'EISDIR']);
 const NAME_LIMIT = 256;
