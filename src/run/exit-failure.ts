@@ -16,3 +16,8 @@ export function failureOfExit({ error }: TenureExit): Failure | null {
   const exhausted = EXHAUSTED.has((error as NodeJS.ErrnoException).code);
   return { ...toFailure(error, 'UNCAUGHT'), code: exhausted ? 'OUT_OF_MEMORY' : 'UNCAUGHT' };
 }
+
+/** How it ended, in words. */
+export function exitText({ code, signal }: TenureExit): string {
+  return signal == null ? `exit code ${code}` : `signal ${signal}`;
+}
