@@ -5,16 +5,24 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCommandLine } from '../../src/cli/arguments.ts';
 
-const ORDER = {
-  kind: 'run',
-  module: 'tool.mjs',
-  exportName: 'default',
-  input: null,
+const COMMON = {
   runTimeoutMs: null,
   operationTimeoutMs: null,
   graceMs: null,
   effects: 'opaque',
+  secretEnv: [],
   json: false,
+};
+const ORDER = { kind: 'run', module: 'tool.mjs', exportName: 'default', input: null, ...COMMON };
+const EXEC = {
+  kind: 'exec',
+  file: 'ls',
+  args: [],
+  cwd: null,
+  okExitCodes: [0],
+  stdin: false,
+  passthrough: false,
+  ...COMMON,
 };
 
 describe('parseCommandLine', () => {
@@ -24,7 +32,8 @@ describe('parseCommandLine', () => {
 
   it('takes every option', () => {
     const line =
-      'run tool.mjs --export resize --input {} --run-timeout 50 --operation-timeout 60.5 --grace 7 --effects none --json';
+      'run tool.mjs --export resize --input {} --run-timeout 50 --operation-timeout 60.5 --grace 7 --effects none --json' +
+      ' --secret-env TOKEN --secret-env KEY';
     expect(parseCommandLine(line.split(' '))).toEqual({
       kind: 'run',
       module: 'tool.mjs',
@@ -34,6 +43,7 @@ describe('parseCommandLine', () => {
       operationTimeoutMs: 60.5,
       graceMs: 7,
       effects: 'none',
+      secretEnv: ['TOKEN', 'KEY'],
       json: true,
     });
   });
@@ -62,11 +72,57 @@ describe('parseCommandLine', () => {
     ['run a.mjs --grace 0', "--grace takes a positive number of milliseconds, not '0'"],
     ['run a.mjs --operation-timeout=NaN', "--operation-timeout takes a positive number of milliseconds, not 'NaN'"],
     ['run a.mjs --effects some', "--effects is none or opaque, not 'some'"],
-    ['exec -- ls', "'exec' is not available in this version"],
+    ['run a.mjs --cwd /tmp', "'run' takes no --cwd"],
+    ['run a.mjs --secret-env=', '--secret-env takes the name of a variable'],
+    ['exec', "a command is missing after '--'"],
+    ['exec --', "a command is missing after '--'"],
+    ['exec ls', "unexpected argument 'ls'; the command stands after '--'"],
+    ['exec ls -- ls', "unexpected argument 'ls'; the command stands after '--'"],
+    ['exec --input {} -- ls', "'exec' takes no --input"],
+    ['exec --cwd= -- ls', '--cwd takes a directory'],
+    ['exec --colour -- ls', "Unknown option '--colour'"],
+    ['exec --grace 0 -- ls', "--grace takes a positive number of milliseconds, not '0'"],
+    ['exec --ok-exit-codes 0,x -- ls', "--ok-exit-codes takes numbers with commas between, such as 0,1, not '0,x'"],
+    ['exec --json --passthrough -- ls', '--json and --passthrough both write to standard output; choose one'],
     ['log runs.db', "'log' is not available in this version"],
     ['recover runs.db', "'recover' is not available in this version"],
   ])("refuses '%s': %s", (line, message) => {
     expect(parseCommandLine(line === '' ? [] : line.split(' '))).toEqual({ kind: 'usage', message });
+  });
+
+  it('takes a command with an opaque effect and no standard input', () => {
+    expect(parseCommandLine(['exec', '--', 'ls'])).toEqual(EXEC);
+  });
+
+  it('takes every option of a command', () => {
+    const line =
+      'exec --cwd /tmp --ok-exit-codes 0,1,255 --stdin --passthrough --run-timeout 50 --operation-timeout 60 --grace 7' +
+      ' --effects none --secret-env TOKEN -- ls';
+    expect(parseCommandLine(line.split(' '))).toEqual({
+      ...EXEC,
+      cwd: '/tmp',
+      okExitCodes: [0, 1, 255],
+      stdin: true,
+      passthrough: true,
+      runTimeoutMs: 50,
+      operationTimeoutMs: 60,
+      graceMs: 7,
+      effects: 'none',
+      secretEnv: ['TOKEN'],
+    });
+  });
+
+  it('takes a module after two dashes, as other programs do', () => {
+    expect(parseCommandLine(['run', '--', 'tool.mjs'])).toEqual(ORDER);
+  });
+
+  it('for any words after two dashes hands them to the command untouched', () => {
+    const word = fc.oneof(fc.string(), fc.constantFrom('--', '--json', '-h', '--help', '--cwd', ''));
+    fc.assert(
+      fc.property(fc.array(word), (args) => {
+        expect(parseCommandLine(['exec', '--', 'ls', ...args])).toEqual({ ...EXEC, args });
+      }),
+    );
   });
 
   it('refuses a log on disk, which is not built yet', () => {
@@ -76,9 +132,9 @@ describe('parseCommandLine', () => {
   it('for any list of words yields an order and throws nothing', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(fc.string(), fc.constantFrom('run', '--input', '--json', '--grace', '-'))),
+        fc.array(fc.oneof(fc.string(), fc.constantFrom('run', 'exec', '--', '--input', '--json', '--grace', '-'))),
         (words) => {
-          expect(['run', 'help', 'version', 'usage']).toContain(parseCommandLine(words).kind);
+          expect(['run', 'exec', 'help', 'version', 'usage']).toContain(parseCommandLine(words).kind);
         },
       ),
     );

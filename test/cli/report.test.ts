@@ -54,7 +54,30 @@ describe('Report on a terminal', () => {
   });
 });
 
+describe('Report that hides', () => {
+  it('hides in notes, lines and output, and before it cuts a line', () => {
+    const paper = screen(true);
+    const report = new Report(paper, (text) => text.replaceAll('hush', '***'));
+    report.progress(null, `${'x'.repeat(36)}hush`);
+    report.line('a hush');
+    report.output('b hush');
+    expect(paper.written.join('')).toBe(`\r\u001b[2K${'x'.repeat(36)}***\r\u001b[2Ka ***\nb ***`);
+  });
+});
+
 describe('valueText', () => {
+  it('hides in texts, keys, numbers and what has no JSON, and stays JSON', () => {
+    const hide = (text: string) => text.replaceAll('4711', '***');
+    expect(JSON.parse(valueText({ a: 'x4711', k4711: 47110, big: 4711n, fine: 7 }, hide))).toEqual({
+      a: 'x***',
+      'k***': '***0',
+      big: '***',
+      fine: 7,
+    });
+    expect(valueText(Symbol('4711'), hide)).toBe('Symbol(***)');
+    expect(JSON.parse(resultText({ value: '4711' }, hide))).toEqual({ value: '***' });
+  });
+
   it('is nothing for undefined', () => {
     expect(valueText(undefined)).toBe('');
   });

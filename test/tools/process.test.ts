@@ -147,7 +147,7 @@ describe('the plan of a processTool', () => {
     expect(plan.stdin).toEqual(Buffer.from('ada'));
   });
 
-  it('takes a shorter quiet window when reading may not last as long as the default one', () => {
+  it('takes a shorter quiet window where reading may not last as long as it', () => {
     expect(planOf({ drain: { maxMs: 100 } }).drain).toEqual({ quietMs: 100, maxMs: 100 });
   });
 
