@@ -6,7 +6,7 @@
  * processes that left the group, the session, the marker and the pipes behind: none can find those.
  */
 import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
-import type { ProcessBackend, Survivor } from './backend.ts';
+import type { Leader, ProcessBackend, Survivor } from './backend.ts';
 import type { ProcessGroup } from './group.ts';
 import { type AfterPoll, afterPoll as nextPoll } from './poll.ts';
 
@@ -29,8 +29,8 @@ export interface SweepTarget {
   readonly clock: Clock;
   /** Milliseconds. */
   readonly withinMs: number;
-  /** Whether both streams have ended, and so nobody holds a pipe. */
-  readonly isRead: () => boolean;
+  /** Whether both streams have ended, and so nobody holds a pipe; null when nobody reads any more, and the look alone decides. */
+  readonly isRead: (() => boolean) | null;
   readonly afterPoll?: AfterPoll;
 }
 
@@ -45,10 +45,15 @@ export function nameOf({ name, pid }: Survivor): string {
   return `${name} (${pid})`;
 }
 
+/** Where both streams have ended nobody can hold a pipe, and no process is asked for one. */
+function sought({ group: { leader }, isRead }: SweepTarget): Leader {
+  return isRead?.() === true ? { ...leader, pipes: [] } : leader;
+}
+
 /** Looks once without signalling; null without a way to look, or when the look failed or took longer than `withinMs`. */
 export async function lookWithin(target: SweepTarget): Promise<readonly Survivor[] | null> {
   const seen: { survivors: readonly Survivor[] | null } = { survivors: null };
-  const looked = target.backend.look(target.group.leader).then(
+  const looked = target.backend.look(sought(target)).then(
     (survivors) => {
       seen.survivors = survivors;
     },
@@ -81,11 +86,11 @@ class Search {
   }
 
   async run(): Promise<void> {
-    const { backend, group } = this.#target;
+    const { backend } = this.#target;
     for (let pauseMs = PAUSE_MS; !this.#isClosed; pauseMs *= 2) {
       let found: readonly Survivor[] | null;
       try {
-        found = await backend.look(group.leader);
+        found = await backend.look(sought(this.#target));
       } catch {
         this.#condemn('the look for processes of the run failed');
         return;
@@ -132,7 +137,8 @@ class Search {
 
   /** Nothing was found. The ends of the pipes are the second witness. */
   async #conclude(hasLooked: boolean): Promise<void> {
-    const { isRead, group, afterPoll = nextPoll } = this.#target;
+    const { group, afterPoll = nextPoll } = this.#target;
+    const isRead = this.#target.isRead ?? (() => true);
     if (!isRead()) await new Promise<void>((resume) => afterPoll(resume));
     if (!isRead()) this.#condemn('a pipe of the run is held by a process that cannot be seen');
     else if (hasLooked) this.#verdict = this.#killed.size > 0 ? 'swept' : 'clean';
