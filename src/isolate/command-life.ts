@@ -11,10 +11,18 @@ import { type DrainBounds, type DrainEnd, PipeDrain, POST_KILL_DRAIN } from '../
 import { ProcessGroup } from '../process/group.ts';
 import { childEnv } from '../process/marker.ts';
 import { Reaper } from '../process/reaper.ts';
-import { holdersAmong, lookWithin, type SweepReport, type SweepTarget, sweep } from '../process/sweep.ts';
-import type { Failure } from '../wire/failure.ts';
-import type { SettledMessage, WireFinding } from '../wire/protocol.ts';
 import {
+  holdersAmong,
+  lookWithin,
+  NOTHING_FOUND,
+  type SweepReport,
+  type SweepTarget,
+  sweep,
+} from '../process/sweep.ts';
+import type { Failure } from '../wire/failure.ts';
+import type { WireFinding } from '../wire/protocol.ts';
+import {
+  answer,
   type CommandHearer,
   failureOfExit,
   failureOfOrphans,
@@ -22,7 +30,10 @@ import {
   failureOfStop,
   findingOfRest,
   findingsOf,
+  hasLeft,
+  NEVER_ENDED,
   type ProcessExit,
+  type Told,
 } from './command-words.ts';
 import type { CommandRun } from './tenure.ts';
 
@@ -36,8 +47,6 @@ export interface CommandBounds {
 /** The first pause between looks at a group that has its grace; each is twice the one before. Milliseconds. */
 const GRACE_LOOK_MS = 5;
 const LONGEST_LOOK_MS = 100;
-const CLEAN: SweepReport = { verdict: 'clean', killed: [], holders: [], reason: null };
-const NEVER_ENDED: ProcessExit = { code: null, signal: null };
 
 export class CommandLife implements ProcessListener {
   readonly #bounds: CommandBounds;
@@ -96,11 +105,8 @@ export class CommandLife implements ProcessListener {
   kill(): void {
     if (this.#isKilled) return;
     this.#isKilled = true;
-    if (this.#isOver) {
-      if (this.#reaper === null) this.#leave();
-      return;
-    }
-    if (this.#group === null) return;
+    if (this.#isOver && this.#reaper === null) this.#leave();
+    if (this.#isOver || this.#group === null) return;
     const { backend, killMs } = this.#bounds;
     if (this.#exit === null) {
       if (this.#stoppedAt === null && !backend.hasEnded(this.#group.leader)) this.#stoppedAt = this.#now();
@@ -183,17 +189,15 @@ export class CommandLife implements ProcessListener {
   /** It ended by itself, and what it wrote has been read as far as the plan waits for it. */
   async #endNaturally(): Promise<void> {
     const { state } = this.#group as ProcessGroup;
-    if (this.#process.isRead && state === 'gone') return this.#finish(CLEAN);
+    if (this.#process.isRead && state === 'gone') return this.#finish(NOTHING_FOUND);
     if (this.#process.isRead && state === 'unknown') return this.#sweep();
     const from = this.#now();
     this.#orphans = await lookWithin(this.#target());
     this.#sweepLeftMs = Math.max(0, this.#sweepLeftMs - (this.#now() - from));
     if (this.#isOver) return;
+    if (this.#orphans?.length === 0 && this.#process.isRead) return this.#finish(NOTHING_FOUND);
     this.#holders = holdersAmong(this.#orphans ?? []);
-    if (this.#run.plan.onOrphans === 'allow' && !this.#isKilled) {
-      this.#conclude([findingOfRest(this.#orphans)]);
-      return;
-    }
+    if (this.#run.plan.onOrphans === 'allow' && !this.#isKilled) return this.#conclude([findingOfRest(this.#orphans)]);
     // With the group gone there is nobody whose last words a kill could bring: the search ends the others.
     if (state === 'gone') return this.#sweep();
     this.#sendKill();
@@ -209,9 +213,8 @@ export class CommandLife implements ProcessListener {
       if (this.#drainEnd === 'eof') this.#drainEnd = ended;
       then();
     };
-    this.#drain = null;
-    if (this.#process.isRead) onEnd('eof');
-    else this.#drain = new PipeDrain(this.#bounds.clock, bounds, onEnd);
+    this.#drain = this.#process.isRead ? null : new PipeDrain(this.#bounds.clock, bounds, onEnd);
+    if (this.#drain === null) then();
   }
 
   #drainAndSweep(): void {
@@ -229,15 +232,13 @@ export class CommandLife implements ProcessListener {
   #giveUp(): void {
     this.#timer = null;
     this.#drainEnd = 'cap';
-    this.#finish({ ...CLEAN, verdict: 'contaminated', reason: 'its exit was not seen' });
+    this.#finish({ ...NOTHING_FOUND, verdict: 'contaminated', reason: 'its exit was not seen' });
   }
 
   #finish(report: SweepReport): void {
     if (this.#isOver) return;
     if (this.#holders.length === 0) this.#holders = report.holders;
-    const hasOrphans =
-      this.#orphans === null || this.#orphans.length > 0 || ['swept', 'contaminated'].includes(report.verdict);
-    this.#conclude(findingsOf(report, this.#orphans), hasOrphans);
+    this.#conclude(findingsOf(report, this.#orphans), hasLeft(report, this.#orphans));
     if (report.verdict === 'contaminated') this.#reap();
     else if (this.#isKilled) this.#leave();
   }
@@ -268,16 +269,10 @@ export class CommandLife implements ProcessListener {
     });
   }
 
-  #settle(failure: Failure | null, more: Partial<Pick<SettledMessage, 'exit' | 'recalled' | 'clean'>>): void {
+  #settle(failure: Failure | null, told: Told): void {
     if (this.#hasSettled) return;
     this.#hasSettled = true;
-    const ranMs = this.#now() - this.#startedAt;
-    const { code: exitCode, signal } = more.exit ?? NEVER_ENDED;
-    this.#hearer.onRecord({
-      ...{ t: 'settled', ok: failure === null, clean: false, reset: false, healthCheck: false, ranMs },
-      ...(failure === null ? { value: { exitCode, signal } } : { failure }),
-      ...more,
-    });
+    this.#hearer.onRecord(answer(failure, this.#now() - this.#startedAt, told));
   }
 
   #sendKill(): void {

@@ -40,6 +40,22 @@ export interface ProcessExit {
   readonly signal: string | null;
 }
 
+/** The exit of a process whose end was not seen, or that never began. */
+export const NEVER_ENDED: ProcessExit = Object.freeze({ code: null, signal: null });
+
+/** What an answer says beside its failure. */
+export type Told = Partial<Pick<SettledMessage, 'exit' | 'recalled' | 'clean'>>;
+
+/** The answer of a command; without a failure its value is how it ended. */
+export function answer(failure: Failure | null, ranMs: number, told: Told): CommandRecord {
+  const { code: exitCode, signal } = told.exit ?? NEVER_ENDED;
+  return {
+    ...{ t: 'settled', ok: failure === null, clean: false, reset: false, healthCheck: false, ranMs },
+    ...(failure === null ? { value: { exitCode, signal } } : { failure }),
+    ...told,
+  };
+}
+
 /** How many are named; the rest is a number. */
 const MOST_NAMES = 8;
 
@@ -78,7 +94,7 @@ function fieldsOf(
   exit: ProcessExit | null,
 ): Pick<Failure, 'truncated'> & Required<Pick<Failure, 'fields'>> {
   const { plain, truncated } = plan.publicArgs ? toPlain(plan.args) : { plain: plan.args.length, truncated: false };
-  const { code: exitCode, signal } = exit ?? { code: null, signal: null };
+  const { code: exitCode, signal } = exit ?? NEVER_ENDED;
   return { fields: { program: programOf(plan.file), arguments: plain, exitCode, signal }, truncated };
 }
 
@@ -91,6 +107,11 @@ export function findingsOf(report: SweepReport, orphans: readonly Survivor[] | n
     findings.push({ kind: 'unverified', detail: 'there is no way to look for processes that are left' });
   } else if (report.reason !== null) findings.push({ kind: 'contaminated', detail: report.reason });
   return findings;
+}
+
+/** Whether processes outlived the command. What nobody could verify is no claim that they did. */
+export function hasLeft({ verdict }: SweepReport, orphans: readonly Survivor[] | null): boolean {
+  return orphans === null || orphans.length > 0 || verdict === 'swept' || verdict === 'contaminated';
 }
 
 /** What is left to itself, as the plan allows. Null: nobody could look. */

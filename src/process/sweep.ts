@@ -23,6 +23,9 @@ export interface SweepReport {
   readonly reason: string | null;
 }
 
+/** Of a run that needs no search: its group is gone, and nobody holds its pipes. */
+export const NOTHING_FOUND: SweepReport = Object.freeze({ verdict: 'clean', killed: [], holders: [], reason: null });
+
 export interface SweepTarget {
   readonly backend: ProcessBackend;
   readonly group: ProcessGroup;
