@@ -11,7 +11,6 @@ import { ActorTree } from './isolate/actor-tree.ts';
 import type { IsolateInfo } from './isolate/fleet-shape.ts';
 import { type Asking, Fleets } from './isolate/fleets.ts';
 import type { TenureSource } from './isolate/tenure.ts';
-import { ThreadPool } from './isolate/thread-pool.ts';
 import { invalidOption, LeaseholdError } from './model/errors.ts';
 import { mintId } from './model/ids.ts';
 import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
@@ -85,20 +84,7 @@ export class Supervisor implements AsyncDisposable {
     };
     this.#actors = new ActorTree(mintId('supervisor'), violated, config.inspect);
     this.#observers = new Observers(config.clock, config.observers);
-    const { clock, isolates, standby, maxAbandoned, resourceLimits, health, output } = config;
-    const maxThreads = isolates + standby + maxAbandoned;
-    const tailBytes = Math.max(output.stdoutBytes, output.stderrBytes);
-    const source =
-      tenures ??
-      new ThreadPool({
-        clock,
-        maxThreads,
-        resourceLimits: { ...resourceLimits },
-        health,
-        tailBytes,
-        onError: () => undefined,
-      });
-    this.#fleets = new Fleets(config, source, this.#actors, {
+    this.#fleets = new Fleets(config, tenures, this.#actors, {
       onCapacity: () => this.#onCapacity(),
       onViolation: violated,
       onIsolateEvent: (type, isolate) => this.#observers.tell({ type, isolate }),
@@ -132,7 +118,7 @@ export class Supervisor implements AsyncDisposable {
       onResult: (request, result) => this.#onResult(request, result),
     };
     const scopeHost: ScopeHost = {
-      clock,
+      clock: config.clock,
       eventLog,
       blobs,
       aborts,

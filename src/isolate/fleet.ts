@@ -14,8 +14,7 @@ import type { FindingKind } from '../model/result.ts';
 import { settlesWithin, type Timer } from '../model/time.ts';
 import type { ActorTree } from './actor-tree.ts';
 import type { FleetOwner, FleetShape, IsolateInfo } from './fleet-shape.ts';
-import { Isolate } from './isolate.ts';
-import type { Keeper } from './isolate-setting.ts';
+import { Isolate, type Keeper } from './isolate.ts';
 import { Restarts } from './restarts.ts';
 
 /** How long a missing standby may wait for its boot. Milliseconds. */
@@ -143,6 +142,8 @@ export class Fleet implements Keeper {
     const isolate = idle.find(({ id }) => id === placement.use) as Isolate;
     isolate.tenant = request.tenant;
     isolate.tool = request.tool;
+    // It may have been the standby.
+    if (!this.#shape.isEager) this.#refillSoon(1);
     return isolate;
   }
 
@@ -240,8 +241,8 @@ export class Fleet implements Keeper {
   }
 
   /** Only the standby is missing: it can wait until what was just granted has had its answer. */
-  #refillSoon(): void {
-    if (this.#spare !== null || this.live >= this.#target()) return;
+  #refillSoon(asking = 0): void {
+    if (this.#spare !== null || this.live >= this.#target(asking)) return;
     this.#spare = this.#config.clock.setTimeout(
       () => {
         this.#spare = null;

@@ -5,17 +5,14 @@
  * counts are those of all together. Deliberately absent: the queue, and the life of an isolate.
  */
 import type { IsolateState } from '../../machines/index.ts';
-import { POST_KILL_MS } from '../decide/bounds.ts';
 import { type Lane, laneOf } from '../decide/lanes.ts';
 import type { SupervisorConfig } from '../model/options.ts';
 import type { Tool } from '../model/tool.ts';
 import type { ActorTree } from './actor-tree.ts';
-import { CommandSource } from './command.ts';
 import { Fleet } from './fleet.ts';
 import type { FleetOwner, FleetShape, IsolateInfo } from './fleet-shape.ts';
-import { InlineCalls } from './inline.ts';
 import type { Isolate } from './isolate.ts';
-import { NodeProcessPool } from './node-process.ts';
+import { shapeOf, threadShape } from './shapes.ts';
 import type { TenureSource } from './tenure.ts';
 
 /** Who is told of changes. */
@@ -33,10 +30,6 @@ export interface Asking {
   readonly definition: Tool;
 }
 
-/** A file that blocks keeps a thread of libuv's pool: as many stay free as name look-ups and the rest of Node need. */
-const POOL_RESERVE = 2;
-const POOL_SIZE = Number(process.env.UV_THREADPOOL_SIZE) || 4;
-
 export class Fleets {
   readonly #config: SupervisorConfig;
   readonly #actors: ActorTree;
@@ -47,15 +40,12 @@ export class Fleets {
   #impairment: string | null = null;
   #closed = false;
 
-  constructor(config: SupervisorConfig, threads: TenureSource, actors: ActorTree, owner: FleetsOwner) {
+  /** `threads`: where threads come from; by default Piscina. */
+  constructor(config: SupervisorConfig, threads: TenureSource | undefined, actors: ActorTree, owner: FleetsOwner) {
     this.#config = config;
     this.#actors = actors;
     this.#owner = owner;
-    const { isolates: leases, standby, share, defaults } = config;
-    const { killMs } = defaults;
-    this.#threads = this.#add('thread', {
-      ...{ kind: 'thread', leases, standby, isEager: true, isOnce: false, share, killMs, source: threads },
-    });
+    this.#threads = this.#add('thread', threadShape(config, threads));
   }
 
   get replacements(): number {
@@ -108,7 +98,7 @@ export class Fleets {
   }
 
   #fleetOf(lane: Lane, tool: Tool): Fleet {
-    return (this.#fleets.get(lane) ?? { fleet: this.#add(lane, this.#shapeOf(lane, tool)) }).fleet;
+    return (this.#fleets.get(lane) ?? { fleet: this.#add(lane, shapeOf(lane, tool, this.#config)) }).fleet;
   }
 
   #add(lane: Lane, shape: FleetShape): Fleet {
@@ -132,46 +122,6 @@ export class Fleets {
     });
     this.#fleets.set(lane, { fleet, shape });
     return fleet;
-  }
-
-  #shapeOf(lane: Lane, { work, permissions }: Tool): FleetShape {
-    const { clock, limits, standby, share, defaults, resourceLimits, health, output } = this.#config;
-    const { killMs, sweepMs } = defaults;
-    const once = { standby: 0, isEager: false, isOnce: true, share: 'none' } as const;
-    const untilGone = killMs + POST_KILL_MS + sweepMs;
-    switch (lane) {
-      case 'command':
-        return {
-          ...once,
-          ...{ kind: 'process', leases: limits.process, killMs: untilGone },
-          source: new CommandSource({ clock, killMs, sweepMs }),
-        };
-      case 'network':
-        return { ...once, kind: 'inline', leases: limits.inline, killMs, source: new InlineCalls(clock) };
-      case 'disk': {
-        const leases = Math.min(limits.inline, Math.max(1, POOL_SIZE - POOL_RESERVE));
-        return { ...once, kind: 'inline', leases, killMs, source: new InlineCalls(clock) };
-      }
-      default: {
-        const tailBytes = Math.max(output.stdoutBytes, output.stderrBytes);
-        const modules = work.kind === 'module' ? [work.module] : [];
-        const memory = { ...resourceLimits };
-        return {
-          ...{
-            kind: 'process',
-            leases: limits.process,
-            standby,
-            isEager: false,
-            isOnce: false,
-            share,
-            killMs: untilGone,
-          },
-          source: new NodeProcessPool({
-            ...{ clock, resourceLimits: memory, health, tailBytes, killMs, sweepMs, permissions, modules },
-          }),
-        };
-      }
-    }
   }
 
   /** Threads have a limit of their own; processes of all lanes share one, and so do inline calls. */

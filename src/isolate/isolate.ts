@@ -7,15 +7,35 @@
  */
 import type { IsolateEvent, IsolateState } from '../../machines/index.ts';
 import { mintId } from '../model/ids.ts';
-import type { Timer } from '../model/time.ts';
+import type { FindingKind } from '../model/result.ts';
+import type { Clock, Timer } from '../model/time.ts';
 import type { Isolation } from '../model/work.ts';
 import { type IsolateHooks, type RunMessage, type WireFinding, WORD } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
-import type { IsolateActor } from './actor-tree.ts';
+import type { ActorTree, IsolateActor } from './actor-tree.ts';
 import { LeaseChannels } from './channels.ts';
 import { ChildProcesses } from './child-processes.ts';
-import type { IsolateSetting, Occupant } from './isolate-setting.ts';
+import type { Occupant } from './occupant.ts';
 import type { CommandRun, InlineRun, Tenure, TenureExit } from './tenure.ts';
+
+/** Who owns the isolate. */
+export interface Keeper {
+  /** It became idle, condemned, abandoned or gone: capacity may have changed. */
+  onIsolateChange(isolate: Isolate): void;
+  /** It died before it served a lease, unasked. */
+  onUnusedDeath(): void;
+  onProtocolViolation(): void;
+}
+
+export interface IsolateSetting {
+  readonly kind: Isolation;
+  readonly clock: Clock;
+  readonly killMs: number;
+  readonly actors: ActorTree;
+  readonly keeper: Keeper;
+  /** Whether a finding of this kind makes an isolate unfit. */
+  readonly condemns: (kind: FindingKind) => boolean;
+}
 
 export class Isolate {
   readonly id = mintId('isolate');

@@ -5,7 +5,7 @@
  * Deliberately absent: when to do any of it (`attempt.ts`).
  */
 import type { Isolate } from '../isolate/isolate.ts';
-import type { Occupant } from '../isolate/isolate-setting.ts';
+import type { Occupant } from '../isolate/occupant.ts';
 import type { CommandRun, InlineRun } from '../isolate/tenure.ts';
 import type { RunMessage } from '../wire/protocol.ts';
 

@@ -7,7 +7,7 @@
  */
 import type { PendingStop } from '../decide/precedence.ts';
 import type { Isolate } from '../isolate/isolate.ts';
-import type { Occupant } from '../isolate/isolate-setting.ts';
+import type { Occupant } from '../isolate/occupant.ts';
 import { childSpan } from '../scope/trace.ts';
 import type { Alarms } from './alarms.ts';
 import type { AttemptSetting, IncomingStop, Refusal } from './attempt-setting.ts';

@@ -7,7 +7,7 @@ import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Fleet } from '../../src/isolate/fleet.ts';
 import type { FleetShape } from '../../src/isolate/fleet-shape.ts';
 import type { Isolate } from '../../src/isolate/isolate.ts';
-import type { Occupant } from '../../src/isolate/isolate-setting.ts';
+import type { Occupant } from '../../src/isolate/occupant.ts';
 import { parseSupervisorOptions, type SupervisorOptions } from '../../src/model/options.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 import { FakeTenures, type Far } from '../support/fake-tenure.ts';

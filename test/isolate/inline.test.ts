@@ -103,9 +103,10 @@ describe('an inline call', () => {
   ] as const)('lets an effect go under an intent and tells that it was %s', async (state, effect) => {
     const told: unknown[] = [];
     const { run } = opened(
-      (_input, context) => context.perform({ name: 'send' }, effect as () => Promise<string>).catch(() => undefined),
+      (_input, context): Promise<unknown> =>
+        context.perform({ name: 'send' }, effect as () => Promise<string>).catch(() => undefined),
       {
-        dispatch: async (...call) => `key ${told.push(call)}`,
+        dispatch: async (...call): Promise<string> => `key ${told.push(call)}`,
         settle: async (...call) => void told.push(call),
       },
     );

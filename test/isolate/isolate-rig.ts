@@ -5,7 +5,7 @@
  */
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Isolate } from '../../src/isolate/isolate.ts';
-import type { Occupant } from '../../src/isolate/isolate-setting.ts';
+import type { Occupant } from '../../src/isolate/occupant.ts';
 import type { RunMessage } from '../../src/wire/protocol.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 import { FakeTenure, type Far } from '../support/fake-tenure.ts';

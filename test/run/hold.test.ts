@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Isolate } from '../../src/isolate/isolate.ts';
-import type { Occupant } from '../../src/isolate/isolate-setting.ts';
+import type { Occupant } from '../../src/isolate/occupant.ts';
 import { Hold } from '../../src/run/hold.ts';
 import { WORD } from '../../src/wire/protocol.ts';
 import { RUN } from '../isolate/isolate-rig.ts';
