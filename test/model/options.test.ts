@@ -27,6 +27,7 @@ describe('parseSupervisorOptions', () => {
     expect(config).toMatchObject({
       standby: 1,
       maxAbandoned: 4,
+      limits: { process: 4, inline: 16 },
       queue: { capacity: 1_000 },
       defaults: DEFAULTS.bounds,
       resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 },
@@ -34,7 +35,14 @@ describe('parseSupervisorOptions', () => {
       recycle: { maxLeases: null, maxHeapMb: 192 },
       restart: { maxReplacements: 5, withinMs: 10_000 },
       health: { condemn: {}, full: 'sampled' },
-      output: { stdoutBytes: 1_048_576, stderrBytes: 524_288, combinedBytes: 1_310_720, postKillBytes: 65_536 },
+      output: {
+        stdoutBytes: 1_048_576,
+        stderrBytes: 524_288,
+        combinedBytes: 1_310_720,
+        postKillBytes: 65_536,
+        readBytes: 268_435_456,
+      },
+      authorize: null,
       eventLog: null,
       blobs: null,
       inspect: null,
@@ -81,7 +89,21 @@ describe('parseSupervisorOptions', () => {
     expect(supervisor({ blobs: memoryEventLog() })).toThrow(/Option "blobs"/);
   });
 
-  it.each(['limits', 'authorize', 'reconcile', 'retry', 'repair'])('answers NOT_AVAILABLE when %s is given', (name) => {
+  it('takes an authorizer, a bound for its answer, and limits one by one', () => {
+    const authorize = () => ({ allow: true }) as const;
+    const config = parseSupervisorOptions({
+      authorize,
+      defaults: { authorizeMs: 3_600_000 },
+      limits: { process: 1 },
+      output: { readBytes: 0 },
+    });
+    expect(config.authorize).toBe(authorize);
+    expect(config.defaults).toEqual({ ...DEFAULTS.bounds, authorizeMs: 3_600_000 });
+    expect(config.limits).toEqual({ process: 1, inline: 16 });
+    expect(config.output).toEqual({ ...DEFAULTS.output, readBytes: 0 });
+  });
+
+  it.each(['reconcile', 'retry', 'repair'])('answers NOT_AVAILABLE when %s is given', (name) => {
     expect(supervisor({ [name]: () => undefined })).toThrow(withCode('NOT_AVAILABLE'));
     expect(supervisor({ [name]: undefined })).not.toThrow();
   });
@@ -89,6 +111,9 @@ describe('parseSupervisorOptions', () => {
   it('names an unknown option, also a nested one', () => {
     expect(supervisor({ isolate: 4 })).toThrow(/Unknown option "isolate" of createSupervisor; known are isolates/);
     expect(supervisor({ defaults: { timeoutMs: 4 } })).toThrow(/Unknown option "timeoutMs" of defaults/);
+    expect(supervisor({ limits: { thread: 4 } })).toThrow(
+      /Unknown option "thread" of limits; known are process, inline/,
+    );
     expect(supervisor({ queue: { size: 4 } })).toThrow(/Unknown option "size" of queue/);
     expect(supervisor({ health: { condemn: { boredom: true } } })).toThrow(
       /Unknown option "boredom" of health.condemn/,
@@ -99,6 +124,15 @@ describe('parseSupervisorOptions', () => {
     ['isolates', { isolates: 0 }],
     ['isolates', { isolates: 1.5 }],
     ['standby', { standby: -1 }],
+    ['limits', { limits: () => undefined }],
+    ['limits.process', { limits: { process: 0 } }],
+    ['limits.process', { limits: { process: 1_025 } }],
+    ['limits.inline', { limits: { inline: 1.5 } }],
+    ['limits.inline', { limits: { inline: Number.POSITIVE_INFINITY } }],
+    ['authorize', { authorize: { allow: true } }],
+    ['authorize', { authorize: null }],
+    ['defaults.authorizeMs', { defaults: { authorizeMs: 0 } }],
+    ['defaults.authorizeMs', { defaults: { authorizeMs: Number.POSITIVE_INFINITY } }],
     ['queue.capacity', { queue: { capacity: Number.POSITIVE_INFINITY } }],
     ['queue', { queue: 7 }],
     ['defaults.graceMs', { defaults: { graceMs: 0 } }],
@@ -114,6 +148,8 @@ describe('parseSupervisorOptions', () => {
     ['health.full', { health: { full: 'never' } }],
     ['health.condemn.killed', { health: { condemn: { killed: 'no' } } }],
     ['output.stderrBytes', { output: { stderrBytes: -1 } }],
+    ['output.readBytes', { output: { readBytes: -1 } }],
+    ['output.readBytes', { output: { readBytes: Number.POSITIVE_INFINITY } }],
     ['redact.values', { redact: { values: [7] } }],
     ['redact.keys', { redact: { keys: 'pin' } }],
     ['observers', { observers: [{}] }],

@@ -125,13 +125,29 @@ describe('explain', () => {
     expect(explaining(verdict, { complaint })?.message).toMatch(message);
   });
 
-  it.each(['INVALID_INPUT', 'INVALID_OUTPUT'])('hides a torn value at the end of a complaint of %s', (code) => {
-    const complaint = { message: 'The value was refused: hunt', truncated: true };
-    expect(explaining(explained(code), { complaint })).toMatchObject({
-      message: 'The value was refused: [redacted]',
-      truncated: true,
-    });
+  it.each(['DENIED', 'AUTHORIZER_FAILED'])('tells %s in the words of the denial, whatever else there is', (code) => {
+    const complaint = { message: 'The authorizer said no: hunter2', truncated: false };
+    const verdict: Verdict = { status: 'denied', cause: null, also: [stop('run-timeout')], code };
+    for (const attempt of [null, failedAttempt({ message: 'the tool went on' })]) {
+      expect(explaining(verdict, { complaint, attempt })).toEqual({
+        code: `ERR_LEASEHOLD_${code}`,
+        name: 'DeniedError',
+        message: 'The authorizer said no: [redacted]',
+        truncated: false,
+      });
+    }
   });
+
+  it.each(['INVALID_INPUT', 'INVALID_OUTPUT', 'DENIED'])(
+    'hides a torn value at the end of a complaint of %s',
+    (code) => {
+      const complaint = { message: 'The value was refused: hunt', truncated: true };
+      expect(explaining(explained(code), { complaint })).toMatchObject({
+        message: 'The value was refused: [redacted]',
+        truncated: true,
+      });
+    },
+  );
 
   it('hides a torn value at the end of an uncaught error', () => {
     const attempt = failedAttempt({ code: 'UNCAUGHT', message: 'it was hunter', truncated: true });
