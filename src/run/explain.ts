@@ -13,6 +13,7 @@ import type { Redactor } from '../output/redaction.ts';
 import type { Failure } from '../wire/failure.ts';
 import { toFailure } from '../wire/failure.ts';
 import type { Attempt } from './attempt.ts';
+import { exitText } from './exit-failure.ts';
 import { wordedError } from './report.ts';
 
 /** What a schema said against an input or a value, or the authorizer against the request, in words. */
@@ -124,7 +125,7 @@ function ofStop(
       return wordedError(
         code,
         'Error',
-        `The isolate ended while the tool ran, with exit code ${attempt?.exit?.code ?? 'unknown'}.`,
+        `The isolate ended while the tool ran, with ${attempt?.exit == null ? 'exit code unknown' : exitText(attempt.exit)}.`,
       );
     case 'shutdown':
       return wordedError(code, 'InterruptedError', 'The supervisor was closed before the request ended.');

@@ -53,7 +53,7 @@ export function particularsOf(
     onProgress,
     onOutput,
     options,
-    boundMs: stopBoundMs(bounds),
+    boundMs: stopBoundMs(bounds, tool.work),
     startedWall: clock.wall(),
     durability: eventLog.durability,
   };

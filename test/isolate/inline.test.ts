@@ -100,11 +100,10 @@ describe('an inline call', () => {
     ['applied', async () => 'sent'],
     ['not-applied', () => Promise.reject(new NotAppliedError('refused'))],
     ['failed', () => Promise.reject(new Error('broken'))],
-  ] as const)('lets an effect go under an intent and tells that it was %s', async (state, effect) => {
+  ] as [string, () => Promise<string>][])('lets an effect go under an intent that ends %s', async (state, effect) => {
     const told: unknown[] = [];
     const { run } = opened(
-      (_input, context): Promise<unknown> =>
-        context.perform({ name: 'send' }, effect as () => Promise<string>).catch(() => undefined),
+      (_input, context): Promise<unknown> => context.perform({ name: 'send' }, effect).catch(() => undefined),
       {
         dispatch: async (...call): Promise<string> => `key ${told.push(call)}`,
         settle: async (...call) => void told.push(call),
