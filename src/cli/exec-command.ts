@@ -6,7 +6,6 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { MARKER } from '../process/marker.ts';
 import { processTool } from '../tools/process.ts';
 import type { ExecOrder } from './arguments.ts';
 import { type CarriedOut, carryOut, type Errand, toolNameOf } from './carry-out.ts';
@@ -30,8 +29,8 @@ function errandOf(order: ExecOrder): Errand {
     input: z.undefined(),
     effects,
     okExitCodes,
-    // A marker that is set here is that of a supervisor the binary itself runs under.
-    env: { inherit: Object.keys(process.env).filter((name) => name !== MARKER) },
+    // The marker of a supervisor this binary runs under is among them, and gives way to that of its own.
+    env: { inherit: Object.keys(process.env) },
     ...(cwd === null ? {} : { cwd }),
     ...(order.stdin ? { stdin: () => process.stdin } : {}),
   });

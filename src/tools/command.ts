@@ -153,12 +153,7 @@ export function commandTool<I extends z.ZodType>(
  * What a function of the application returns for one input.
  * @throws Error in words of this library alone, when it throws or returns something else
  */
-export function computed<T>(
-  name: string,
-  compute: () => unknown,
-  accepts: (x: unknown) => x is T,
-  accepted: string,
-): T {
+function computed<T>(name: string, compute: () => unknown, accepts: (x: unknown) => x is T, accepted: string): T {
   let value: unknown;
   try {
     value = compute();
@@ -172,7 +167,7 @@ export function computed<T>(
 }
 
 /** A string the system takes: it ends at the first NUL. */
-export const isPlainText = (x: unknown): x is string => typeof x === 'string' && !x.includes('\0');
+const isPlainText = (x: unknown): x is string => typeof x === 'string' && !x.includes('\0');
 export const isText = (x: unknown): x is string => isPlainText(x) && x !== '';
 
 /** The arguments for one input: a frozen copy of what `args` returns; none when it is not given. */

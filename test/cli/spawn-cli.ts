@@ -25,8 +25,13 @@ export interface RunningCli {
   readonly ended: Promise<Ended>;
 }
 
-export function startCli(args: readonly string[], stdin = ''): RunningCli {
-  const child = spawn(process.execPath, [binary, ...args], { stdio: 'pipe' });
+/** `stdin` null: standard input stays open. `env`: beside that of the test. */
+export function startCli(
+  args: readonly string[],
+  stdin: string | null = '',
+  env: Readonly<Record<string, string>> = {},
+): RunningCli {
+  const child = spawn(process.execPath, [binary, ...args], { stdio: 'pipe', env: { ...process.env, ...env } });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -36,7 +41,7 @@ export function startCli(args: readonly string[], stdin = ''): RunningCli {
     stderr += text;
   });
   child.stdin.on('error', () => {});
-  child.stdin.end(stdin);
+  if (stdin !== null) child.stdin.end(stdin);
   return {
     child,
     async untilSaid(text) {
@@ -49,4 +54,8 @@ export function startCli(args: readonly string[], stdin = ''): RunningCli {
   };
 }
 
-export const runCli = (args: readonly string[], stdin?: string): Promise<Ended> => startCli(args, stdin).ended;
+export const runCli = (
+  args: readonly string[],
+  stdin?: string | null,
+  env?: Readonly<Record<string, string>>,
+): Promise<Ended> => startCli(args, stdin, env).ended;
