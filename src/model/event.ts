@@ -29,7 +29,10 @@ export interface Progress {
   readonly note?: string;
 }
 
-/** Output as it came, redacted piece by piece; a value cut by the border of two pieces shows in the pieces only. */
+/**
+ * Output as it came, redacted; no border of two pieces tears a character or a known value. What could still become one is held
+ * back until it cannot, or until the end of the attempt. A piece has at most 65 536 UTF-16 units: longer text comes as several.
+ */
 export interface OutputPiece {
   readonly stream: 'stdout' | 'stderr';
   readonly text: string;

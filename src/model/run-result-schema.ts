@@ -51,8 +51,16 @@ const timing = z.strictObject({
   boundMs: ms,
 });
 
+/** Bytes, or what `JSON.parse` makes of their JSON. */
+const bytes = z.custom<Uint8Array>((x) => {
+  if (x instanceof Uint8Array) return true;
+  if (typeof x !== 'object' || x === null || Array.isArray(x)) return false;
+  return Object.entries(x).every(([key, byte], i) => key === String(i) && (byte & 0xff) === byte);
+});
+
 const stream = z.strictObject({
   text: z.string(),
+  bytes: bytes.exactOptional(),
   bytesRead: count,
   bytesKept: count,
   bytesOmitted: count,
@@ -121,7 +129,10 @@ const fields: z.ZodType<{ [K in keyof Fields]: Fields[K] }> = z.strictObject({
   dropped: z.strictObject({ diagnostics: count, logLines: count, lateEvents: count }),
 });
 
-/** Zod schema of a result, before and after JSON: every field, and that `status`, `ok` and `error` agree. */
+/**
+ * Zod schema of a result, before and after JSON: every field, and that `status`, `ok` and `error` agree. In a result nothing can be
+ * written to but `value` and, with `encoding: 'bytes'`, the `bytes` of its streams: typed arrays cannot be frozen.
+ */
 export const runResultSchema = fields.refine(
   ({ status, ok, error }) => ok === (status === 'succeeded') && ok === (error === null),
   { error: 'status, ok and error do not agree' },

@@ -2,23 +2,26 @@
  * OutputRecord: what one request wrote, within its four limits.
  *
  * Invariants: what comes after a kill never evicts what came before; each stream is sure of its share of the combined
- * limit and may use what the other leaves. Deliberately absent: where the bytes come from, and when they end.
+ * limit and may use what the other leaves; no value is seen that the two parts of a window, or the windows of one stream, only
+ * have together. Deliberately absent: where the bytes come from, and when they end.
  */
 import type { OutputLimits } from '../model/option-shapes.ts';
 import type { Output, Stream } from '../model/result.ts';
-import { HeadTailKeeper } from './keeper.ts';
+import type { OutputRules } from '../model/tool.ts';
+import { HeadTailKeeper, type Kept } from './keeper.ts';
+import { joined, veiled } from './placeholder.ts';
 import { NOTHING_KNOWN, type Redactor } from './redaction.ts';
 
-const EMPTY_STREAM: Stream = Object.freeze({
+const NOTHING_READ = Object.freeze({
   text: '',
   bytesRead: 0,
   bytesKept: 0,
   bytesOmitted: 0,
   headBytes: 0,
   truncated: false,
-  eof: true,
   redactions: 0,
 });
+const EMPTY_STREAM: Stream = Object.freeze({ ...NOTHING_READ, eof: true });
 
 /** The output of a request that wrote nothing and was read to its end. */
 export const EMPTY_OUTPUT: Output = Object.freeze({
@@ -33,23 +36,52 @@ export const EMPTY_OUTPUT: Output = Object.freeze({
 export type KeptLimits = Omit<OutputLimits, 'readBytes'>;
 /** How the reading ended. */
 export type Drain = Output['drain'];
+/** What becomes of what was kept. */
+export type KeptRules = Pick<OutputRules, 'encoding' | 'readStderr'>;
+/** Which streams were read to their end. */
+export interface Ends {
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
+const AS_TEXT: KeptRules = Object.freeze({ encoding: 'utf8', readStderr: null });
+const ALL_READ: Ends = Object.freeze({ stdout: true, stderr: true });
+
+/** The windows of one stream. Those after the kill are apart by stream too, so that one cannot tear what the other wrote. */
+interface Windows {
+  live: HeadTailKeeper | null;
+  postKill: HeadTailKeeper | null;
+}
 
 export class OutputRecord {
   readonly #limits: KeptLimits;
   readonly #redactor: Redactor;
-  #stdout: HeadTailKeeper | null = null;
-  #stderr: HeadTailKeeper | null = null;
-  #postKill: HeadTailKeeper | null = null;
+  readonly #rules: KeptRules;
+  readonly #stdout: Windows = { live: null, postKill: null };
+  readonly #stderr: Windows = { live: null, postKill: null };
   #killed = false;
 
-  constructor(limits: KeptLimits, redactor: Redactor = NOTHING_KNOWN) {
+  constructor(limits: KeptLimits, redactor: Redactor = NOTHING_KNOWN, rules: KeptRules = AS_TEXT) {
     this.#limits = limits;
     this.#redactor = redactor;
+    this.#rules = rules;
   }
 
   /** Everything written, kept or not. */
   get bytesRead(): number {
-    return [this.#stdout, this.#stderr, this.#postKill].reduce((sum, kept) => sum + (kept?.bytesRead ?? 0), 0);
+    return this.liveBytes + bytesOf(this.#stdout.postKill) + bytesOf(this.#stderr.postKill);
+  }
+
+  /** Everything written before the kill. */
+  get liveBytes(): number {
+    return bytesOf(this.#stdout.live) + bytesOf(this.#stderr.live);
+  }
+
+  /** More was written before the kill than a limit lets keep. */
+  get isOver(): boolean {
+    const { stdoutBytes, stderrBytes, combinedBytes } = this.#limits;
+    const [stdout, stderr] = [bytesOf(this.#stdout.live), bytesOf(this.#stderr.live)];
+    return stdout > stdoutBytes || stderr > stderrBytes || stdout + stderr > combinedBytes;
   }
 
   /** `omittedBytes` were dropped just before `bytes`, which belong to the record from now on. */
@@ -59,46 +91,103 @@ export class OutputRecord {
     keeper.write(bytes);
   }
 
-  #keeperOf(stream: 'stdout' | 'stderr'): HeadTailKeeper {
-    if (this.#killed) {
-      this.#postKill ??= new HeadTailKeeper(this.#limits.postKillBytes);
-      return this.#postKill;
-    }
-    if (stream === 'stdout') {
-      this.#stdout ??= new HeadTailKeeper(this.#limits.stdoutBytes);
-      return this.#stdout;
-    }
-    this.#stderr ??= new HeadTailKeeper(this.#limits.stderrBytes);
-    return this.#stderr;
-  }
-
   /** From now on everything is output after the kill. */
   killed(): void {
     this.#killed = true;
   }
 
-  /** The frozen output. `eof` is false when more may have come: the counts are then lower bounds. */
-  finish(drain: Drain = EMPTY_OUTPUT.drain, eof = true): Output {
-    if (this.bytesRead === 0 && drain === EMPTY_OUTPUT.drain && eof) return EMPTY_OUTPUT;
-    const { stdoutBytes, stderrBytes, combinedBytes } = this.#limits;
-    const out = this.#stdout?.bytesHeld ?? 0;
-    const err = this.#stderr?.bytesHeld ?? 0;
+  /** The frozen output. Where a stream was not read to its end more may have come: its counts are then lower bounds. */
+  finish(drain: Drain = EMPTY_OUTPUT.drain, ends: Ends = ALL_READ): Output {
+    const { encoding } = this.#rules;
+    if (this.bytesRead === 0 && encoding === 'utf8' && drain === EMPTY_OUTPUT.drain && ends.stdout && ends.stderr)
+      return EMPTY_OUTPUT;
+    const { stdoutBytes, stderrBytes, combinedBytes, postKillBytes } = this.#limits;
     const share = Math.floor((combinedBytes * stderrBytes) / Math.max(1, stdoutBytes + stderrBytes));
-    const errLimit = Math.min(stderrBytes, Math.max(share, combinedBytes - out));
-    const outLimit = Math.min(stdoutBytes, combinedBytes - Math.min(err, errLimit));
-    const stdout = this.#stream(this.#stdout, outLimit, eof);
-    const stderr = this.#stream(this.#stderr, errLimit, eof);
+    const [outLimit, errLimit] = shared(combinedBytes, share, heldBy(this.#stdout.live), heldBy(this.#stderr.live));
+    const stdout = this.#stream(this.#live(this.#stdout, outLimit, ends.stdout), ends.stdout);
+    const stderr = this.#readable(this.#stream(this.#live(this.#stderr, errLimit, ends.stderr), ends.stderr));
+    const [lateOut, lateErr] = shared(
+      postKillBytes,
+      Math.floor(postKillBytes / 2),
+      heldBy(this.#stdout.postKill),
+      heldBy(this.#stderr.postKill),
+    );
+    const postKill = [
+      this.#stdout.postKill?.finish(lateOut, { start: this.#stdout.live !== null, end: !ends.stdout }),
+      this.#stderr.postKill?.finish(lateErr, { start: this.#stderr.live !== null, end: !ends.stderr }),
+    ];
     return Object.freeze({
       stdout,
       stderr,
       combinedBytes: stdout.bytesKept + stderr.bytesKept,
-      postKill: this.#stream(this.#postKill, this.#limits.postKillBytes, eof),
+      postKill: this.#stream(both(postKill), ends.stdout && ends.stderr),
       drain: Object.freeze({ ...drain, holders: Object.freeze([...drain.holders]) }),
     });
   }
 
-  #stream(keeper: HeadTailKeeper | null, limitBytes: number, eof: boolean): Stream {
-    if (keeper === null) return eof ? EMPTY_STREAM : Object.freeze({ ...EMPTY_STREAM, eof });
-    return Object.freeze({ ...keeper.finish(this.#redactor, limitBytes), eof });
+  #keeperOf(stream: 'stdout' | 'stderr'): HeadTailKeeper {
+    const windows = stream === 'stdout' ? this.#stdout : this.#stderr;
+    if (this.#killed) {
+      windows.postKill ??= new HeadTailKeeper(this.#limits.postKillBytes, this.#redactor);
+      return windows.postKill;
+    }
+    const { stdoutBytes, stderrBytes } = this.#limits;
+    windows.live ??= new HeadTailKeeper(stream === 'stdout' ? stdoutBytes : stderrBytes, this.#redactor);
+    return windows.live;
   }
+
+  #live({ live, postKill }: Windows, limitBytes: number, isWhole: boolean): Kept | undefined {
+    return live?.finish(limitBytes, { end: !isWhole || postKill !== null });
+  }
+
+  #stream(kept: Kept | undefined, eof: boolean): Stream {
+    const bytes = this.#rules.encoding === 'bytes' ? { bytes: joined(...(kept?.parts ?? [])) } : {};
+    if (kept === undefined) return Object.freeze({ ...NOTHING_READ, ...bytes, eof });
+    const { parts: _, ...told } = kept;
+    return Object.freeze({ ...told, ...bytes, eof });
+  }
+
+  /** Standard error as its tool reads it. What throws, is no text, or is longer than what may be kept, leaves it as it came. */
+  #readable(stream: Stream): Stream {
+    const { readStderr } = this.#rules;
+    if (readStderr === null || stream.text === '') return stream;
+    try {
+      const read: unknown = readStderr(stream.text);
+      if (typeof read !== 'string' || read.length > Math.max(stream.text.length, this.#limits.stderrBytes))
+        return stream;
+      const bytes = Buffer.from(read);
+      const { placeholders } = veiled(bytes, this.#redactor.spans(bytes));
+      return Object.freeze({
+        ...stream,
+        text: this.#redactor.text(read),
+        redactions: stream.redactions + placeholders,
+      });
+    } catch {
+      return stream;
+    }
+  }
+}
+
+const bytesOf = (keeper: HeadTailKeeper | null): number => keeper?.bytesRead ?? 0;
+const heldBy = (keeper: HeadTailKeeper | null): number => keeper?.bytesHeld ?? 0;
+
+/** What two may keep of `limit` that hold so much: the second is sure of its share, and each may use what the other leaves. */
+function shared(limit: number, secondShare: number, first: number, second: number): [number, number] {
+  const forSecond = Math.max(secondShare, limit - first);
+  return [limit - Math.min(second, forSecond), forSecond];
+}
+
+/** What both streams wrote after the kill, one after the other, since the order between them is not known for certain. */
+function both([stdout, stderr]: readonly (Kept | undefined)[]): Kept | undefined {
+  if (stdout === undefined || stderr === undefined) return stdout ?? stderr;
+  return {
+    text: stdout.text + stderr.text,
+    parts: [...stdout.parts, ...stderr.parts],
+    bytesRead: stdout.bytesRead + stderr.bytesRead,
+    bytesKept: stdout.bytesKept + stderr.bytesKept,
+    bytesOmitted: stdout.bytesOmitted + stderr.bytesOmitted,
+    headBytes: stdout.headBytes + (stdout.truncated ? 0 : stderr.headBytes),
+    truncated: stdout.truncated || stderr.truncated,
+    redactions: stdout.redactions + stderr.redactions,
+  };
 }

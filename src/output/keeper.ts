@@ -2,16 +2,20 @@
  * HeadTailKeeper: of a stream of any length, the beginning and the end.
  *
  * Invariants: bytes are counted before they are decoded; `bytesKept + bytesOmitted === bytesRead`; there is at most one
- * gap, and text is cut at character borders only. Deliberately absent: streams, clocks and the limits of several
- * streams together (`capture-limits.ts`).
+ * gap, and text is cut at character borders only. At each cut of its own it holds so many bytes more that a known value at the
+ * edge is seen whole, and hidden whole. Deliberately absent: streams, clocks and the limits of several streams together
+ * (`capture-limits.ts`).
  */
 import { Blocks } from './blocks.ts';
-import { NOTHING_KNOWN, type Redactor } from './redaction.ts';
+import { joined, type Veiled, veiled } from './placeholder.ts';
+import { type Cut, NOTHING_KNOWN, type Redactor } from './redaction.ts';
 
 /** What was kept. */
 export interface Kept {
   /** Redacted. Between head and tail stands a line that tells how many bytes were omitted. */
   readonly text: string;
+  /** Head and tail as bytes, redacted; they may still belong to the keeper. */
+  readonly parts: readonly Uint8Array[];
   readonly bytesRead: number;
   readonly bytesKept: number;
   readonly bytesOmitted: number;
@@ -26,6 +30,9 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 export class HeadTailKeeper {
   readonly #limitBytes: number;
   readonly #headLimit: number;
+  readonly #redactor: Redactor;
+  /** How far a known value may reach over a cut. */
+  readonly #spareBytes: number;
   readonly #head = new Blocks();
   readonly #tail = new Blocks();
   #headClosed = false;
@@ -33,18 +40,25 @@ export class HeadTailKeeper {
   #bytesRead = 0;
 
   /** Keeps at most `limitBytes`, of which up to `headBytes` from the beginning (default a quarter). */
-  constructor(limitBytes: number, headBytes: number = Math.floor(limitBytes / 4)) {
+  constructor(limitBytes: number, redactor: Redactor = NOTHING_KNOWN, headBytes: number = Math.floor(limitBytes / 4)) {
     this.#limitBytes = limitBytes;
     this.#headLimit = Math.min(headBytes, limitBytes);
+    this.#redactor = redactor;
+    this.#spareBytes = Math.max(0, redactor.longest - 1);
   }
 
   get bytesRead(): number {
     return this.#bytesRead;
   }
 
-  /** How many bytes are held now. */
+  /** How many bytes could be kept if the stream ended now. */
   get bytesHeld(): number {
-    return this.#head.length + this.#tail.length;
+    if (!this.#gap) return Math.min(this.#limitBytes, this.#bytesRead);
+    return this.#headHeld + Math.min(this.#tail.length, this.#limitBytes - this.#headHeld);
+  }
+
+  get #headHeld(): number {
+    return Math.min(this.#head.length, this.#headLimit);
   }
 
   /** Takes the next bytes; they belong to the keeper from now on. */
@@ -52,17 +66,17 @@ export class HeadTailKeeper {
     this.#bytesRead += bytes.length;
     let rest = bytes;
     if (!this.#headClosed) {
-      const room = this.#headLimit - this.#head.length;
+      const room = this.#headLimit + this.#spareBytes - this.#head.length;
       this.#head.append(bytes.subarray(0, room));
       if (bytes.length <= room) return;
       this.#headClosed = true;
       rest = bytes.subarray(room);
     }
-    const room = this.#limitBytes - this.#head.length;
+    const room = this.#limitBytes - this.#headHeld + this.#spareBytes;
     if (rest.length > room) {
       this.#tail.clear();
-      // A copy, so that a small window does not hold a large piece.
-      this.#tail.append(rest.slice(rest.length - room));
+      // A copy, so that a small window does not hold a large piece. (The `slice` of a Buffer would be none.)
+      this.#tail.append(new Uint8Array(rest.subarray(rest.length - room)));
       this.#gap = true;
       return;
     }
@@ -82,58 +96,48 @@ export class HeadTailKeeper {
     this.#gap = true;
   }
 
-  /** What was kept, within `limitBytes` where that is less than the keeper's own limit. */
-  finish(redactor: Redactor = NOTHING_KNOWN, limitBytes: number = this.#limitBytes): Kept {
-    const before = redactor.count;
-    let head = this.#head.join();
-    let tail = this.#tail.join();
-    if (!this.#gap && head.length + tail.length <= limitBytes) {
-      const text = redactor.text(decoder.decode(joined(head, tail)));
-      const bytesKept = this.#bytesRead;
-      const redactions = redactor.count - before;
-      return {
-        text,
-        bytesRead: bytesKept,
-        bytesKept,
-        bytesOmitted: 0,
-        headBytes: bytesKept,
-        truncated: false,
-        redactions,
-      };
-    }
+  /**
+   * What was kept, within `limitBytes` where that is less than the keeper's own limit. `cut`: whether the stream began before the
+   * first byte that came here, or goes on after the last.
+   */
+  finish(limitBytes: number = this.#limitBytes, cut: Cut = {}): Kept {
+    const redactor = this.#redactor;
     const limit = Math.min(limitBytes, this.#limitBytes);
+    const head = this.#gap ? this.#head.join() : joined(this.#head.join(), this.#tail.join());
+    if (!this.#gap && head.length <= limit) return this.#kept(veiled(head, redactor.spans(head, cut)), head.length);
     const headLimit = limit === 0 ? 0 : Math.floor((this.#headLimit * limit) / this.#limitBytes);
-    if (head.length > headLimit) {
-      if (!this.#gap) tail = joined(head.subarray(headLimit), tail);
-      head = head.subarray(0, headLimit);
-    }
-    head = head.subarray(0, wholeEnd(head));
-    tail = tail.subarray(Math.max(0, tail.length - (limit - head.length)));
-    tail = tail.subarray(wholeStart(tail));
-    const bytesKept = head.length + tail.length;
+    // Where nothing was lost between them, head and tail are two views of the same bytes. Where something was, what a value
+    // left at the far ends of the spare bytes is hidden too: after a cut of the keeper's own that is never seen.
+    const tail = this.#gap ? this.#tail.join() : head;
+    const headSpans = redactor.spans(head, this.#gap ? { ...cut, end: true } : cut);
+    const tailSpans = this.#gap ? redactor.spans(tail, { ...cut, start: true }) : headSpans;
+    const headEnd = wholeEnd(head.subarray(0, headLimit));
+    const spare = Math.max(0, tail.length - (limit - Math.min(head.length, headLimit)));
+    const tailStart = spare + wholeStart(tail.subarray(spare));
+    return this.#kept(
+      veiled(head, headSpans, 0, headEnd),
+      headEnd,
+      veiled(tail, tailSpans, tailStart),
+      tail.length - tailStart,
+    );
+  }
+
+  #kept(head: Veiled, headBytes: number, tail: Veiled | null = null, tailBytes = 0): Kept {
+    const bytesKept = headBytes + tailBytes;
     const bytesOmitted = this.#bytesRead - bytesKept;
-    const headText = redactor.text(decoder.decode(head), { end: true });
-    const tailText = redactor.text(decoder.decode(tail), { start: true });
-    const text = `${headText}${headText === '' || headText.endsWith('\n') ? '' : '\n'}… ${bytesOmitted} bytes omitted …\n${tailText}`;
-    const redactions = redactor.count - before;
+    const headText = decoder.decode(head.bytes);
+    const gapLine = `${headText === '' || headText.endsWith('\n') ? '' : '\n'}… ${bytesOmitted} bytes omitted …\n`;
     return {
-      text,
+      text: tail === null ? headText : headText + gapLine + decoder.decode(tail.bytes),
+      parts: tail === null ? [head.bytes] : [head.bytes, tail.bytes],
       bytesRead: this.#bytesRead,
       bytesKept,
       bytesOmitted,
-      headBytes: head.length,
-      truncated: true,
-      redactions,
+      headBytes,
+      truncated: tail !== null,
+      redactions: head.placeholders + (tail?.placeholders ?? 0),
     };
   }
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  if (b.length === 0) return a;
-  const all = new Uint8Array(a.length + b.length);
-  all.set(a);
-  all.set(b, a.length);
-  return all;
 }
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

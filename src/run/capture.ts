@@ -4,16 +4,23 @@
  * Invariants: bounded in every direction, and what is over is counted; all text passes the redactor; a callback that throws
  * is told once through a diagnostic and hears no more. Deliberately absent: limits of the far side (its credit window).
  */
+import type { OutputPiece } from '../model/event.ts';
 import type { Diagnostic, LogLine, Output } from '../model/result.ts';
 import { boundText, deepFrozen, TEXT_LIMITS } from '../output/bounded.ts';
-import { EMPTY_OUTPUT, OutputRecord } from '../output/capture-limits.ts';
+import { EMPTY_OUTPUT, type Ends, OutputRecord } from '../output/capture-limits.ts';
+import { Pieces } from '../output/pieces.ts';
 import { toFailure } from '../wire/failure.ts';
-import type { LogMessage, OutputMessage, ProgressMessage } from '../wire/protocol.ts';
+import type { DrainedMessage, LogMessage, OutputMessage, ProgressMessage } from '../wire/protocol.ts';
 import type { AttemptSetting } from './attempt-setting.ts';
 
-type Hearing = Pick<AttemptSetting, 'clock' | 'startedAt' | 'redactor' | 'output' | 'emit' | 'onProgress' | 'onOutput'>;
+type Hearing = Pick<
+  AttemptSetting,
+  'clock' | 'startedAt' | 'redactor' | 'output' | 'tool' | 'emit' | 'onProgress' | 'onOutput'
+>;
 
 const NONE: readonly never[] = Object.freeze([]);
+/** Programs that still held a pipe: so many are told. */
+const MOST_HOLDERS = 16;
 /** The isolate cuts long text, and does not say where it did. */
 const MAYBE_CUT = Object.freeze({ end: true });
 
@@ -24,6 +31,9 @@ export class Capture {
   #onProgress: Hearing['onProgress'];
   #onOutput: Hearing['onOutput'];
   #record: OutputRecord | null = null;
+  #drained: DrainedMessage | null = null;
+  #pieces: Record<OutputPiece['stream'], Pieces> | null = null;
+  #isOver = false;
   #logs: LogLine[] | null = null;
   #diagnostics: Diagnostic[] | null = null;
   #droppedLogs = 0;
@@ -35,18 +45,33 @@ export class Capture {
     this.#onOutput = setting.onOutput;
   }
 
-  /** `killed`: the kill of the isolate had been issued when the host read this. */
-  take(message: OutputMessage | ProgressMessage | LogMessage, killed: boolean): void {
+  /**
+   * `killed`: the kill of the isolate had been issued when the host read this. True once, when the run is to be stopped for its
+   * output: what it wrote before the kill passed `readBytes`, or passed what may be kept and the tool is to stop there.
+   */
+  take(message: OutputMessage | DrainedMessage | ProgressMessage | LogMessage, killed: boolean): boolean {
     switch (message.t) {
       case 'output':
-        this.#takeOutput(message, killed);
-        break;
+        return this.#takeOutput(message, killed || message.postKill === true);
+      case 'drained':
+        this.#drained = message;
+        return false;
       case 'progress':
         this.#takeProgress(message);
-        break;
+        return false;
       case 'log':
         this.#takeLog(message);
+        return false;
     }
+  }
+
+  /** Tells those who listen what was held back of the output. To be called once, before the end is told. `complete`: as of `output`. */
+  flush(complete = true): void {
+    if (this.#pieces === null) return;
+    const { stdout, stderr } = this.#ends(complete);
+    this.#pieces.stdout.end(!stdout);
+    this.#pieces.stderr.end(!stderr);
+    this.#pieces = null;
   }
 
   note(code: string, message: string): void {
@@ -59,12 +84,12 @@ export class Capture {
     this.#diagnostics.push(Object.freeze({ code, message: text, atMs: this.#elapsed() }));
   }
 
-  /** `complete`: nothing more can come. */
+  /** `complete`: nothing more can come. Where reading was ended by the isolate, it has said so itself. */
   output(complete: boolean): Output {
-    if (this.#record === null && complete) return EMPTY_OUTPUT;
-    this.#record ??= new OutputRecord(this.#setting.output, this.#setting.redactor);
-    const ended = complete ? 'settled' : 'cap';
-    return this.#record.finish(complete ? EMPTY_OUTPUT.drain : { ended, ms: 0, holders: NONE }, complete);
+    const drained = this.#drained;
+    if (this.#record === null && complete && drained === null && this.#setting.tool.outputRules.encoding === 'utf8')
+      return EMPTY_OUTPUT;
+    return this.#kept.finish(this.#drain(complete), this.#ends(complete));
   }
   get logs(): readonly LogLine[] {
     return this.#logs === null ? NONE : Object.freeze([...this.#logs]);
@@ -76,14 +101,45 @@ export class Capture {
     return { diagnostics: this.#droppedDiagnostics, logLines: this.#droppedLogs, lateEvents: this.lateEvents };
   }
 
-  #takeOutput({ stream, bytes, omittedBytes }: OutputMessage, killed: boolean): void {
-    const { output, redactor, emit } = this.#setting;
-    this.#record ??= new OutputRecord(output, redactor);
-    if (killed) this.#record.killed();
-    this.#record.write(stream, bytes, omittedBytes);
-    if (this.#onOutput === null && emit === silent) return;
-    const piece = Object.freeze({ stream, text: redactor.text(Buffer.from(bytes).toString('utf8')), omittedBytes });
-    emit({ type: 'tool.output', ...piece });
+  get #kept(): OutputRecord {
+    const { output, redactor, tool } = this.#setting;
+    this.#record ??= new OutputRecord(output, redactor, tool.outputRules);
+    return this.#record;
+  }
+
+  #drain(complete: boolean): Output['drain'] {
+    const { redactor } = this.#setting;
+    if (this.#drained === null) return complete ? EMPTY_OUTPUT.drain : { ended: 'cap', ms: 0, holders: NONE };
+    const { ended, ms, holders } = this.#drained;
+    const told = holders.slice(0, MOST_HOLDERS);
+    return { ended, ms, holders: told.map((holder) => boundText(redactor.text(holder), TEXT_LIMITS.nameBytes)) };
+  }
+
+  #ends(complete: boolean): Ends {
+    if (this.#drained === null) return { stdout: complete, stderr: complete };
+    return { stdout: this.#drained.stdoutEof, stderr: this.#drained.stderrEof };
+  }
+
+  #takeOutput({ stream, bytes, omittedBytes }: OutputMessage, killed: boolean): boolean {
+    const record = this.#kept;
+    if (killed) record.killed();
+    record.write(stream, bytes, omittedBytes);
+    if (this.#onOutput !== null || this.#setting.emit !== silent) this.#livePieces()[stream].write(bytes, omittedBytes);
+    if (killed || this.#isOver) return false;
+    const { output, tool } = this.#setting;
+    this.#isOver = record.liveBytes > output.readBytes || (tool.outputRules.onLimit === 'stop' && record.isOver);
+    return this.#isOver;
+  }
+
+  #livePieces(): Record<OutputPiece['stream'], Pieces> {
+    const { redactor } = this.#setting;
+    const hear = (piece: OutputPiece) => this.#tell(piece);
+    this.#pieces ??= { stdout: new Pieces('stdout', redactor, hear), stderr: new Pieces('stderr', redactor, hear) };
+    return this.#pieces;
+  }
+
+  #tell(piece: OutputPiece): void {
+    this.#setting.emit({ type: 'tool.output', ...piece });
     this.#call(
       'onOutput',
       () => this.#onOutput?.(piece),

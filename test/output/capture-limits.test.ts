@@ -16,10 +16,10 @@ describe('OutputRecord', () => {
     const record = new OutputRecord(limits);
     record.write('stdout', bytesOf('out'));
     record.write('stderr', bytesOf('err'));
-    const output = record.finish({ ended: 'quiet', ms: 7, holders: ['sh'] }, false);
+    const output = record.finish({ ended: 'quiet', ms: 7, holders: ['sh'] }, { stdout: false, stderr: true });
     expect(output).toMatchObject({
       stdout: { text: 'out', eof: false },
-      stderr: { text: 'err' },
+      stderr: { text: 'err', eof: true },
       combinedBytes: 6,
       postKill: { text: '', eof: false },
       drain: { ended: 'quiet', ms: 7, holders: ['sh'] },
@@ -45,6 +45,64 @@ describe('OutputRecord', () => {
       stdout: { text: 'before', truncated: false },
       postKill: { bytesRead: 20, bytesKept: 4 },
     });
+  });
+
+  it('keeps the two streams apart after the kill too, and shares their window', () => {
+    const record = new OutputRecord(limits);
+    record.killed();
+    for (const [out, err] of ['ab', 'cd', 'ef']) {
+      record.write('stdout', bytesOf(out ?? ''));
+      record.write('stderr', bytesOf(err ?? ''));
+    }
+    expect(record.finish().postKill).toMatchObject({
+      text: '… 1 bytes omitted …\nce… 1 bytes omitted …\ndf',
+      bytesRead: 6,
+      bytesKept: 4,
+      bytesOmitted: 2,
+      headBytes: 0,
+      truncated: true,
+    });
+  });
+
+  it('hides what the kill left of a value at both sides of it', () => {
+    const wide = { stdoutBytes: 90, stderrBytes: 90, combinedBytes: 180, postKillBytes: 90 };
+    const record = new OutputRecord(wide, createRedactor({ values: ['HUNTER2222'] }));
+    record.write('stdout', bytesOf('key HUNTER'));
+    record.write('stderr', bytesOf('of HUNTER'));
+    record.killed();
+    record.write('stderr', bytesOf('x'));
+    record.write('stdout', bytesOf('2222 end'));
+    expect(record.finish()).toMatchObject({
+      stdout: { text: 'key [redacted]' },
+      stderr: { text: 'of [redacted]' },
+      postKill: { text: '[redacted] endx', redactions: 1 },
+    });
+  });
+
+  it('hides the beginning of a value where a stream was not read to its end', () => {
+    const record = new OutputRecord({ ...limits, combinedBytes: 12 }, createRedactor({ values: ['HUNTER2222'] }));
+    record.write('stdout', bytesOf('HUNTER'));
+    record.write('stderr', bytesOf('HUNT'));
+    const { stdout, stderr } = record.finish(undefined, { stdout: false, stderr: true });
+    expect([stdout.text, stderr.text]).toEqual(['[redacted]', 'HUNT']);
+  });
+
+  it('tells when more was written than it may keep', () => {
+    const over = (...writes: ['stdout' | 'stderr', number][]) => {
+      const record = new OutputRecord(limits);
+      for (const [stream, bytes] of writes) record.write(stream, new Uint8Array(bytes));
+      const { isOver } = record;
+      record.killed();
+      record.write('stdout', new Uint8Array(100));
+      expect([record.isOver, record.liveBytes]).toEqual([isOver, record.bytesRead - 100]);
+      return isOver;
+    };
+    expect([over(['stdout', 8]), over(['stderr', 4]), over(['stdout', 5], ['stderr', 4])]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect([over(['stdout', 9]), over(['stderr', 5]), over(['stdout', 6], ['stderr', 4])]).toEqual([true, true, true]);
   });
 
   it('counts what was dropped on the way', () => {
@@ -75,6 +133,44 @@ describe('OutputRecord', () => {
     );
     record.write('stdout', bytesOf('key HUNTER2222'));
     expect(record.finish().stdout).toMatchObject({ text: 'key [redacted]', redactions: 1, bytesKept: 14 });
+  });
+
+  it('gives copies of the bytes where the tool asks for them, redacted', () => {
+    const rules = { encoding: 'bytes', readStderr: null } as const;
+    const record = new OutputRecord(limits, createRedactor({ values: ['key'] }), rules);
+    const written = Uint8Array.of(0xff, 0x6b, 0x65, 0x79, 0xfe);
+    record.write('stdout', written);
+    const { stdout, stderr, postKill } = record.finish();
+    expect(stdout.bytes).toEqual(new Uint8Array(Buffer.from('\xff[redacted]\xfe', 'latin1')));
+    expect(stdout.text).toBe('\ufffd[redacted]\ufffd');
+    expect([stderr.bytes, postKill.bytes]).toEqual([new Uint8Array(0), new Uint8Array(0)]);
+    stdout.bytes?.fill(0);
+    expect([record.finish().stdout.bytes?.[0], written[0]]).toEqual([0xff, 0xff]);
+    expect(new OutputRecord(limits, undefined, rules).finish().stdout.bytes).toEqual(new Uint8Array(0));
+  });
+
+  it('lets the tool read its standard error, and hides what that brings to light', () => {
+    const redactor = createRedactor({ values: ['HUNTER2222'] });
+    const readBy = (readStderr: (text: string) => string, text = 'x') => {
+      const record = new OutputRecord({ ...limits, stderrBytes: 40, combinedBytes: 40 }, redactor, {
+        encoding: 'utf8',
+        readStderr,
+      });
+      record.write('stderr', bytesOf(text));
+      record.write('stdout', bytesOf('y'));
+      const { stderr, stdout } = record.finish();
+      expect(stdout.text).toBe('y');
+      expect(Object.isFrozen(stderr)).toBe(true);
+      return [stderr.text, stderr.redactions];
+    };
+    expect(readBy((text) => text.replaceAll('_', ''), 'by HUNTER_2222')).toEqual(['by [redacted]', 1]);
+    expect(readBy((text) => `${text}!`, 'HUNTER2222')).toEqual(['[redacted]!', 1]);
+    expect(readBy(() => 'z'.repeat(41))).toEqual(['x', 0]);
+    expect(readBy(() => 7 as unknown as string)).toEqual(['x', 0]);
+    const broken = () => {
+      throw new Error('no');
+    };
+    expect(readBy(broken)).toEqual(['x', 0]);
   });
 
   it('for any writes stays within every limit', () => {

@@ -7,12 +7,13 @@ import { createRedactor } from '../../src/output/redaction.ts';
 
 const bytesOf = (s: string): Uint8Array => new TextEncoder().encode(s);
 function keep(limit: number, head: number, ...pieces: (string | number)[]) {
-  const keeper = new HeadTailKeeper(limit, head);
+  const keeper = new HeadTailKeeper(limit, undefined, head);
   for (const piece of pieces) {
     if (typeof piece === 'string') keeper.write(bytesOf(piece));
     else keeper.skip(piece);
   }
-  return keeper.finish();
+  const { parts: _, ...kept } = keeper.finish();
+  return kept;
 }
 
 /** A stream cut into pieces at any bytes, also within characters. */
@@ -79,41 +80,65 @@ describe('HeadTailKeeper', () => {
   });
 
   it('shrinks in proportion to a lower limit at the end', () => {
-    const keeper = new HeadTailKeeper(8, 4);
+    const keeper = new HeadTailKeeper(8, undefined, 4);
     keeper.write(bytesOf('abcdefgh'));
-    expect(keeper.finish(undefined, 4)).toMatchObject({ text: 'ab\n… 4 bytes omitted …\ngh', bytesKept: 4 });
-    expect(keeper.finish(undefined, 8)).toMatchObject({ text: 'abcdefgh' });
+    expect(keeper.finish(4)).toMatchObject({ text: 'ab\n… 4 bytes omitted …\ngh', bytesKept: 4 });
+    expect(keeper.finish(8)).toMatchObject({ text: 'abcdefgh' });
   });
 
   it('shows bytes that are no text as replacement characters', () => {
-    const keeper = new HeadTailKeeper(8, 2);
+    const keeper = new HeadTailKeeper(8, undefined, 2);
     keeper.write(Uint8Array.of(0x61, 0xff, 0xc3));
     expect(keeper.finish()).toMatchObject({ text: 'a\ufffd\ufffd', bytesKept: 3 });
   });
 
-  it('hides what a gap left of a known value', () => {
-    const redactor = createRedactor({ values: ['HUNTER2222'] });
-    const keeper = new HeadTailKeeper(16, 8);
-    keeper.write(bytesOf('ok HUNTER2222 and then HUNTER2222!'));
-    const kept = keeper.finish(redactor);
-    expect(kept.text).toBe('ok [redacted]\n… 18 bytes omitted …\n[redacted]!');
-    expect(kept.redactions).toBe(2);
+  it('sees a value whole at the edges of its windows, and hides it whole', () => {
+    const keeper = new HeadTailKeeper(16, createRedactor({ values: ['HUNTER2222'] }), 8);
+    keeper.write(bytesOf('ok. HUNTER2222 and then HUNTER2222!....'));
+    const kept = keeper.finish();
+    expect(kept.text).toBe('ok. [redacted]\n… 23 bytes omitted …\n[redacted]!....');
+    expect(kept).toMatchObject({ redactions: 2, bytesKept: 16, headBytes: 8 });
+    expect(Buffer.concat(kept.parts).toString()).toBe('ok. [redacted][redacted]!....');
+  });
+
+  it('hides what a gap that was made elsewhere left of a known value', () => {
+    const keeper = new HeadTailKeeper(64, createRedactor({ values: ['HUNTER2222'] }), 32);
+    keeper.write(bytesOf('ok HUNTE'));
+    keeper.skip(20);
+    keeper.write(bytesOf('2222 end HUN'));
+    expect(keeper.finish()).toMatchObject({
+      text: 'ok [redacted]\n… 20 bytes omitted …\n[redacted] end HUN',
+      redactions: 2,
+    });
+  });
+
+  it('leaves an innocent beginning at a cut of its own', () => {
+    const keeper = new HeadTailKeeper(16, createRedactor({ values: ['HUNTER2222'] }), 8);
+    keeper.write(bytesOf(`ok: HUNTING ${'.'.repeat(60)} 2222 end`));
+    expect(keeper.finish().text).toBe('ok: HUNT\n… 65 bytes omitted …\n2222 end');
   });
 
   it('hides a value that came in two pieces', () => {
-    const keeper = new HeadTailKeeper(64, 4);
+    const keeper = new HeadTailKeeper(64, createRedactor({ values: ['HUNTER2222'] }), 4);
     for (const piece of ['ok HUN', 'TER2222', '!']) keeper.write(bytesOf(piece));
-    expect(keeper.finish(createRedactor({ values: ['HUNTER2222'] }))).toMatchObject({
-      text: 'ok [redacted]!',
-      redactions: 1,
-    });
+    expect(keeper.finish()).toMatchObject({ text: 'ok [redacted]!', redactions: 1 });
+  });
+
+  it('holds no large piece for the sake of a small window', () => {
+    const large = Buffer.alloc(1_000_000, 'x');
+    const keeper = new HeadTailKeeper(8, undefined, 0);
+    keeper.write(large);
+    const [, tail] = keeper.finish().parts;
+    expect(tail?.buffer).not.toBe(large.buffer);
+    large.fill('y');
+    expect(keeper.finish().text).toMatch(/\nx{8}$/);
   });
 
   it('for any pieces keeps head and tail to the byte, and whole characters', () => {
     fc.assert(
       fc.property(text, cuts, fc.nat(60), fc.nat(60), (whole, at, limit, head) => {
         const bytes = bytesOf(whole);
-        const keeper = new HeadTailKeeper(limit, head);
+        const keeper = new HeadTailKeeper(limit, undefined, head);
         for (const piece of piecesOf(bytes, at)) keeper.write(piece);
         const kept = keeper.finish();
         expect(kept.bytesRead).toBe(bytes.length);
@@ -140,16 +165,19 @@ describe('HeadTailKeeper', () => {
 
   it('for any pieces and skips counts every byte once', () => {
     const step = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.nat(30));
+    const value = fc.string({ minLength: 1, maxLength: 20 });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 12 }), fc.nat(50), (steps, limit) => {
-        const keeper = new HeadTailKeeper(limit);
+      fc.property(fc.array(step, { maxLength: 12 }), fc.nat(50), value, fc.nat(50), (steps, limit, known, lower) => {
+        const keeper = new HeadTailKeeper(limit, createRedactor({ values: [known] }));
         let total = 0;
         for (const part of steps) {
           total += typeof part === 'number' ? part : part.length;
           if (typeof part === 'number') keeper.skip(part);
           else keeper.write(part);
         }
-        const kept = keeper.finish();
+        const kept = keeper.finish(lower);
+        expect(kept.bytesKept).toBeLessThanOrEqual(Math.min(limit, lower));
+        expect(kept.headBytes).toBeLessThanOrEqual(kept.bytesKept);
         expect(kept.bytesRead).toBe(total);
         expect(kept.bytesKept + kept.bytesOmitted).toBe(total);
         expect(kept.truncated).toBe(kept.bytesOmitted > 0);

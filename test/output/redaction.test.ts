@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HeadTailKeeper } from '../../src/output/keeper.ts';
-import { createRedactor, PLACEHOLDER } from '../../src/output/redaction.ts';
+import { createRedactor, FORMS_BYTES, PLACEHOLDER } from '../../src/output/redaction.ts';
 
 /** Values that share no character with the placeholder or the text around. */
 const secret = fc.string({
@@ -11,13 +11,25 @@ const secret = fc.string({
   maxLength: 12,
 });
 const secrets = fc.array(secret, { minLength: 1, maxLength: 3 });
+/** So much of one text that two of them are too much. */
+const large = (part: string): string => part.repeat(70_000 / part.length);
 const filler = fc.string({ unit: fc.constantFrom('x', 'y', ' ', '\n'), maxLength: 8 });
 
 describe('text', () => {
-  it('hides each occurrence and counts it', () => {
+  it('hides each occurrence', () => {
     const redactor = createRedactor({ values: ['hunter2'] });
     expect(redactor.text('hunter2, hunter2 and hunter')).toBe('[redacted], [redacted] and hunter');
-    expect(redactor.count).toBe(2);
+  });
+
+  it('hides two values that overlap as one', () => {
+    expect(createRedactor({ values: ['ab', 'bSECRET'] }).text('abSECRET')).toBe(PLACEHOLDER);
+    expect(createRedactor({ values: ['aaaa'] }).text('aaaaaaa')).toBe(PLACEHOLDER);
+  });
+
+  it('hides a value whose surrogates are torn, as output would show it', () => {
+    const redactor = createRedactor({ values: ['key\ud83d777'] });
+    expect(redactor.text('a key\ud83d777')).toBe('a [redacted]');
+    expect(redactor.text('a key\ufffd777')).toBe('a [redacted]');
   });
 
   it('returns the very text when nothing is known', () => {
@@ -62,10 +74,10 @@ describe('text', () => {
         fc.nat(40),
         (value, before, after, at, limit) => {
           const bytes = new TextEncoder().encode(`${before}${value}${after}`);
-          const keeper = new HeadTailKeeper(limit, limit >> 1);
+          const keeper = new HeadTailKeeper(limit, createRedactor({ values: [value] }), limit >> 1);
           const borders = [0, ...at.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
           for (const [i, end] of borders.slice(1).entries()) keeper.write(bytes.slice(borders[i], end));
-          const { text } = keeper.finish(createRedactor({ values: [value] }));
+          const { text } = keeper.finish();
           for (let from = 0; from + 4 <= value.length; from += 1) {
             const torn = from === 0 ? value.slice(0, 4) : value.slice(-4);
             expect(text.replaceAll(PLACEHOLDER, '')).not.toContain(torn);
@@ -147,14 +159,61 @@ describe('plain', () => {
     expect(JSON.stringify(redactor.plain(deep)).length).toBeLessThan(1_000_000);
   });
 
-  it('hides whole what throws when it is read', () => {
-    const hostile = Object.defineProperty({}, 'x', {
-      enumerable: true,
-      get: () => {
-        throw new Error('no');
+  it('hides whole what throws when it is read, and nothing beside it', () => {
+    const broken = () => {
+      throw new Error('no');
+    };
+    const hostile = Object.defineProperty({ y: 1 }, 'x', { enumerable: true, get: broken });
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const x = { hostile, proxy, told: { toJSON: broken }, list: [proxy, 2] };
+    expect(redactor.plain(x)).toEqual({
+      hostile: { y: 1, x: PLACEHOLDER },
+      proxy: PLACEHOLDER,
+      told: PLACEHOLDER,
+      list: [PLACEHOLDER, 2],
+    });
+  });
+
+  it('reads errors before anything they have to say of themselves', () => {
+    const error = new AggregateError([new Error('in hunter2')], 'all of hunter2', { cause: { token: 'x' } });
+    Object.assign(error, { code: 'E_ALL', Cookie: 'x', toJSON: () => ({ words: 'mine' }) });
+    expect(redactor.plain({ error })).toEqual({
+      error: {
+        name: 'AggregateError',
+        message: 'all of [redacted]',
+        cause: { token: PLACEHOLDER },
+        errors: [{ name: 'Error', message: 'in [redacted]' }],
+        code: 'E_ALL',
+        Cookie: PLACEHOLDER,
+        toJSON: '[function]',
       },
     });
-    expect(redactor.plain({ hostile })).toBe(PLACEHOLDER);
+  });
+
+  it('looks into maps, sets and what classes made, and at no bytes', () => {
+    class Login {
+      readonly user = 'hunter2';
+      readonly Authorization = 'x';
+      readonly #password = 'x';
+      get password(): string {
+        return this.#password;
+      }
+    }
+    const map = new Map<unknown, unknown>([
+      ['api-key', 'x'],
+      [new Map([['hunter2', 1]]), 'by hunter2'],
+    ]);
+    const bytes = [new DataView(new ArrayBuffer(1)), new ArrayBuffer(1), Buffer.from('hunter2'), new Float32Array(1)];
+    expect(redactor.plain({ login: new Login(), map, set: new Set(['hunter2', { pin: 1 }]), bytes })).toEqual({
+      login: { user: PLACEHOLDER, Authorization: PLACEHOLDER },
+      map: [
+        ['api-key', PLACEHOLDER],
+        [[[PLACEHOLDER, 1]], 'by [redacted]'],
+      ],
+      set: [PLACEHOLDER, { pin: PLACEHOLDER }],
+      bytes: ['[bytes]', '[bytes]', '[bytes]', '[bytes]'],
+    });
   });
 
   it('for any JSON value no known value remains in its text', () => {
@@ -177,12 +236,39 @@ describe('plain', () => {
 });
 
 describe('with', () => {
-  it('knows more, counts for itself, and leaves the first as it was', () => {
+  it('knows more, and leaves the first as it was', () => {
     const first = createRedactor({ values: ['hunter2'], keys: ['pin'] });
     const second = first.with(['s3same']);
-    expect(second.text('hunter2 s3same')).toBe('[redacted] [redacted]');
-    expect(second.plain({ pin: 1 })).toEqual({ pin: PLACEHOLDER });
+    expect(second?.text('hunter2 s3same')).toBe('[redacted] [redacted]');
+    expect(second?.plain({ pin: 1 })).toEqual({ pin: PLACEHOLDER });
     expect(first.text('s3same')).toBe('s3same');
-    expect([first.count, second.count]).toEqual([0, 3]);
+  });
+
+  it('hides as one what values of both overlap in', () => {
+    expect(
+      createRedactor({ values: ['hunter2'] })
+        .with(['er2222'])
+        ?.text('a hunter2222 b'),
+    ).toBe('a [redacted] b');
+  });
+
+  it('is the first where nothing is to be known', () => {
+    const first = createRedactor();
+    expect([first.with([]), first.with([''])]).toEqual([first, first]);
+  });
+
+  it('refuses what is too much together', () => {
+    const first = createRedactor({ values: [large('a')] });
+    expect(first.with([large('b')])).toBeNull();
+    expect(first.with([large('a').slice(0, 100)])).not.toBeNull();
+    expect(createRedactor().with(['x'.repeat(FORMS_BYTES + 1)])).toBeNull();
+  });
+});
+
+describe('createRedactor', () => {
+  it('refuses values that are too much, and shows none of them', () => {
+    expect(() => createRedactor({ values: [large('hunter2'), large('b')] })).toThrow(
+      /^Option "redact.values" must be values whose encoded forms have at most 524288 bytes together, about 40 KiB of values; got an array.$/,
+    );
   });
 });
