@@ -127,14 +127,18 @@ export function commandTool<I extends z.ZodType>(
     publicArgs,
   };
   const plan = (input: unknown): CommandPlan => {
-    const { file, args, stdin, set } = invoke(input as z.output<I>);
+    const accepted = input as z.output<I>;
+    const directory =
+      typeof cwd === 'function' ? computed('cwd', () => cwd(accepted), isText, 'a path') : (cwd ?? null);
+    const variables = env.set(input);
+    // Last, since it may open a stream, which nobody would close if anything failed afterwards.
+    const { file, args, stdin, set } = invoke(accepted);
     return Object.freeze({
       ...settled,
       file,
       args,
-      cwd:
-        typeof cwd === 'function' ? computed('cwd', () => cwd(input as z.output<I>), isText, 'a path') : (cwd ?? null),
-      env: Object.freeze({ inherit: env.inherit, set: Object.freeze({ ...env.set(input), ...set }) }),
+      cwd: directory,
+      env: Object.freeze({ inherit: env.inherit, set: Object.freeze({ ...variables, ...set }) }),
       stdin,
     });
   };

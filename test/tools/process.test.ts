@@ -185,6 +185,17 @@ describe('the plan of a processTool', () => {
     expect(() => planOf(over)).not.toThrow(/hush/);
   });
 
+  it('opens no stream when anything else of the plan is refused', () => {
+    let opened = 0;
+    const stdin = () => {
+      opened += 1;
+      return Readable.from(['x']);
+    };
+    for (const over of [{ args: () => 7 }, { cwd: () => 7 }, { env: { set: () => 7 } }])
+      expect(() => planOf({ ...over, stdin })).toThrow('at once');
+    expect(opened).toBe(0);
+  });
+
   it('tells of what a function threw the kind alone', () => {
     const args = () => {
       throw new RangeError('no such user: hush');
