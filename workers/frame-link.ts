@@ -6,13 +6,12 @@
  * nothing that a tool could have replaced. A process whose host is gone ends, and what it started with it.
  * Deliberately absent: Node's own IPC: there any write to its descriptor, well-formed or not, is acted on by the host.
  */
-import { readSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { FrameReader, frameOf } from '../src/wire/frames.ts';
 import type { HostMessage } from '../src/wire/protocol.ts';
 import { getProperty, uncurry } from '../src/wire/uncurried.ts';
 import type { Link } from './link.ts';
-import { atomicsWait, now, setQuietTimeout, Uint8Array } from './references.ts';
+import { atomicsWait, now, readSync, setQuietTimeout, Uint8Array, writeSync } from './references.ts';
 
 /** How long a record waits in place for a host that reads, once, before it waits in a queue. Milliseconds. */
 const PATIENCE_MS = 20;

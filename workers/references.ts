@@ -6,11 +6,15 @@
  * Deliberately absent: a defence against code that means harm. An isolate without permissions is not a security boundary.
  */
 import { EventEmitter } from 'node:events';
-import { MessagePort } from 'node:worker_threads';
+import fs from 'node:fs';
+import v8 from 'node:v8';
+import threads, { MessagePort } from 'node:worker_threads';
 import { uncurry } from '../src/wire/uncurried.ts';
 
-export { getHeapStatistics } from 'node:v8';
-export { receiveMessageOnPort, threadId } from 'node:worker_threads';
+/** Not re-exported: a tool can have what a builtin module exports changed for everybody who imported it. */
+export const { getHeapStatistics } = v8;
+export const { receiveMessageOnPort, threadId } = threads;
+export const { readSync, writeSync } = fs;
 
 export const { clearImmediate, clearTimeout, setImmediate, setTimeout, AbortController, Error, Promise, Uint8Array } =
   globalThis;

@@ -58,6 +58,8 @@ export class NodeProcessTenure implements Tenure {
   #linklessTimer: Timer | null = null;
   #listener: TenureListener | null = null;
   #inbox: { readonly message: unknown }[] = [];
+  /** An answer waits until the pipes were read. A sweep takes it at once. */
+  #isHeldBack = false;
   /** The last lease that was posted. */
   #seq = 0;
   #owedBytes = 0;
@@ -156,10 +158,33 @@ export class NodeProcessTenure implements Tenure {
       if (!this.#isOwn(message)) this.#inbox.push({ message });
     });
     this.#tellCredit();
-    // What is heard may read the rest itself.
-    for (let next = this.receive(); next !== undefined; next = this.receive()) this.#listener?.onRecord(next.message);
+    this.#deliver();
     // It may go on for long, and nothing of it would be heard.
     if (this.#reader.isBroken) this.#group?.signal('SIGKILL');
+  }
+
+  /** What is heard may read the rest itself. */
+  #deliver(): void {
+    for (let next = this.#inbox[0]; next !== undefined && !this.#isHeldBack; next = this.#inbox[0]) {
+      if (this.#isAnswer(next.message)) {
+        this.#isHeldBack = true;
+        afterPoll(() => {
+          this.#isHeldBack = false;
+          const first = this.receive();
+          if (first !== undefined) this.#listener?.onRecord(first.message);
+          this.#deliver();
+        });
+        return;
+      }
+      this.#inbox.shift();
+      this.#listener?.onRecord(next.message);
+    }
+  }
+
+  /** What the tool wrote past Node before it ended may still be in other pipes, and nothing is kept after this record. */
+  #isAnswer(message: unknown): boolean {
+    const { t, n } = (message ?? {}) as { t?: unknown; n?: unknown };
+    return t === 'settled' && n === this.nonce;
   }
 
   /** Keeps the words by what a record says of them. True for a record that is for this tenure alone. */

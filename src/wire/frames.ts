@@ -5,7 +5,7 @@
  * bytes come in, reading them throws nothing and keeps no more than was sent. Buffers are copied, never moved or shared.
  * Deliberately absent: what the records mean, and the descriptors they cross by (`workers/frame-link.ts`, `isolate/`).
  */
-import { Deserializer, Serializer } from 'node:v8';
+import v8 from 'node:v8';
 import { uncurry } from './uncurried.ts';
 
 /** A longer record is refused before it is sent, and one that claims to be longer is no record. Bytes. */
@@ -14,6 +14,8 @@ const PREFIX_BYTES = 4;
 /** What is set aside for a record before its bytes have come: a length is a claim only. */
 const FIRST_BYTES = 64 * 1024;
 
+// Not imported by name: a tool can have what a builtin module exports changed for everybody who imported it.
+const { Deserializer, Serializer } = v8;
 const { Uint8Array, DOMException } = globalThis;
 const { min } = Math;
 const byteLengthOf = uncurry(
@@ -28,7 +30,7 @@ const writeHeader = uncurry(Serializer.prototype.writeHeader);
 const writeValue = uncurry(Serializer.prototype.writeValue);
 const releaseBuffer = uncurry(Serializer.prototype.releaseBuffer);
 const readHeader = uncurry(Deserializer.prototype.readHeader);
-const readValue = uncurry(Deserializer.prototype.readValue as (this: Deserializer) => unknown);
+const readValue = uncurry(Deserializer.prototype.readValue as (this: v8.Deserializer) => unknown);
 
 /** V8 calls it as a function. */
 function cloneError(message: string): DOMException {
@@ -37,9 +39,12 @@ function cloneError(message: string): DOMException {
 
 class RecordSerializer extends Serializer {
   readonly _getDataCloneError = cloneError;
-  /** Node would look for one along the prototypes; memory is not shared between processes. */
+  /** Of the instance, since Node looks for them along the prototypes. Memory and handles stay in their process. */
   readonly _getSharedArrayBufferId = (): never => {
     throw cloneError('#<SharedArrayBuffer> could not be cloned.');
+  };
+  readonly _writeHostObject = (): never => {
+    throw cloneError('An object of the platform could not be cloned.');
   };
 }
 
