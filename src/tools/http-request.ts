@@ -93,7 +93,8 @@ function addressOf(given: unknown): URL {
 }
 
 function headersOf(given: unknown): Record<string, string | string[]> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given) || given instanceof Headers)
+  // Lists, maps and the platform's `Headers` have no properties to be read here.
+  if (typeof given !== 'object' || given === null || Symbol.iterator in given)
     throw invalid('its headers are not a plain object');
   const headers: Record<string, string | string[]> = { __proto__: null } as never;
   for (const [written, value] of Object.entries(given)) {

@@ -38,6 +38,7 @@ describe('a request', () => {
     ['with a header given twice', { url, headers: { 'X-A': SECRET, 'x-a': SECRET } }],
     ['with a length of its own', { url, headers: { 'Content-Length': '1' } }],
     ['with headers in a list', { url, headers: [['x-a', SECRET]] }],
+    ['with headers of the platform', { url, headers: new Headers({ 'x-a': SECRET }) }],
   ])('%s is refused before anything leaves, and tells no value', async (_what, request) => {
     const call = new HttpCall();
     const failure = await call.failure(sendTool(request as never), null);

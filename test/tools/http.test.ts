@@ -4,6 +4,7 @@
  * Invariant: real sockets, and none is left on either side. Deliberately absent: intents, redirects, and stops, which have
  * files of their own.
  */
+import { createRequire } from 'node:module';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -36,7 +37,9 @@ async function failing(url: string, terms: Terms = {}) {
 
 describe('httpTool', () => {
   it('puts no dispatcher under the fetch of the host', () => {
-    expect(Object.getOwnPropertySymbols(globalThis).filter((symbol) => /undici/.test(String(symbol)))).toEqual([]);
+    const Agent = createRequire(import.meta.url)('undici/lib/dispatcher/agent.js') as typeof import('undici').Agent;
+    const dispatcher: unknown = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'));
+    expect(dispatcher).not.toBeInstanceOf(Agent);
   });
 
   it('makes an inline tool whose effects are declared', () => {
