@@ -26,7 +26,7 @@ function write(body: ResponseBody, sent: Uint8Array, size: number): void {
 }
 
 describe('ResponseBody', () => {
-  it('for any pieces, encoding and limits, keeps the beginning and says when it is not all', async () => {
+  it('for any pieces and limits, keeps the beginning and says when it is cut', async () => {
     await fc.assert(
       fc.asyncProperty(
         bytes,
@@ -51,7 +51,7 @@ describe('ResponseBody', () => {
     );
   });
 
-  it('for any place where it breaks off, an encoded body is never taken for whole', async () => {
+  it('for any place where an encoded body breaks off, never takes it for whole', async () => {
     await fc.assert(
       fc.asyncProperty(bytes, fc.constantFrom(...ENCODERS.slice(1)), fc.nat(), async (sent, encoder, at) => {
         const encoded = encoder.encode(sent);
