@@ -87,7 +87,7 @@ function behave({ answer: given, how, afterMs }: Behaviour, clock: FakeClock): u
 }
 
 describe('an authorizer', () => {
-  it('for any behaviour of it, starts nothing it has not clearly allowed, and is asked once', async () => {
+  it('for any behaviour, starts only what it clearly allowed, and is asked once', async () => {
     await fc.assert(
       fc.asyncProperty(calls, fc.integer({ min: 0, max: 6 }), async (made, capacity) => {
         const asked: number[] = [];

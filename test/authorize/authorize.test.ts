@@ -147,7 +147,7 @@ describe('the answer', () => {
     }
   });
 
-  it('is read once: what says yes only the first time is a yes, and the second time nobody asks', () => {
+  it('is read once, so that it cannot be another one the second time', () => {
     let reads = 0;
     const answer = {
       get allow() {

@@ -242,6 +242,26 @@ describe('a stop while a hop is asked about', () => {
     await Promise.all([closing, closeFake(rig)]);
   });
 
+  it('ends the waits of all hops that are asked about', async () => {
+    const rig = await patient();
+    const controller = new AbortController();
+    const both = (context: InlineContext) =>
+      Promise.allSettled([1, 2].map((number) => context.authorizeHop({ ...HOP, number })));
+    let heard: unknown;
+    const tool = inlineTool(async (context) => {
+      heard = await both(context);
+      throw context.signal.reason;
+    });
+    await rig.run(tool, {}, { signal: controller.signal });
+    controller.abort(new Error('left'));
+    await settle();
+    expect(heard).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+    expect(rig.asked.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    expect(rig.ended).toMatchObject([{ status: 'cancelled' }]);
+    expect(rig.clock.pending).toBe(0);
+    await closeFake(rig);
+  });
+
   it('decides in a blocked host too, although the yes is here', async () => {
     let heard: unknown;
     const rig = await patient();

@@ -294,7 +294,7 @@ describe('while the authorizer is asked', () => {
     await closeFake(rig);
   });
 
-  it('a stop by the authorizer itself keeps the tool from starting, whatever it says then', async () => {
+  it('a stop by the authorizer itself decides, whatever it says then', async () => {
     const controller = new AbortController();
     const authorize: Authorizer = () => {
       controller.abort(new Error('not this one'));
