@@ -1,4 +1,6 @@
 /** Head and tail to the byte, whatever the pieces a stream comes in. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Blocks } from '../../src/output/blocks.ts';
@@ -132,6 +134,33 @@ describe('HeadTailKeeper', () => {
     expect(tail?.buffer).not.toBe(large.buffer);
     large.fill('y');
     expect(keeper.finish().text).toMatch(/\nx{8}$/);
+  });
+
+  it('holds little of a gibibyte, and of it the right bytes', () => {
+    const [size, count] = [64 * 1024, 16 * 1024];
+    const keeper = new HeadTailKeeper(1024 * 1024, createRedactor({ values: ['HUNTER2222'] }));
+    // Without it, what is measured is how much garbage the collector leaves for later.
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    collect();
+    const before = process.memoryUsage().rss;
+    let most = before;
+    for (let i = 0; i < count; i += 1) {
+      const chunk = Buffer.alloc(size, 'x');
+      chunk.writeUInt32BE(i);
+      chunk.writeUInt32BE(i, size - 4);
+      keeper.write(chunk);
+      if (i % 512 === 511) {
+        collect();
+        most = Math.max(most, process.memoryUsage().rss);
+      }
+    }
+    const { parts, ...kept } = keeper.finish();
+    const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = parts.map((part) => Buffer.from(part));
+    expect(kept).toMatchObject({ bytesRead: size * count, headBytes: 4 * size, bytesKept: 16 * size });
+    expect([head.readUInt32BE(0), head.readUInt32BE(4 * size - 4)]).toEqual([0, 3]);
+    expect([tail.readUInt32BE(0), tail.readUInt32BE(12 * size - 4)]).toEqual([count - 12, count - 1]);
+    expect(most - before).toBeLessThan(64 * 1024 * 1024);
   });
 
   it('for any pieces keeps head and tail to the byte, and whole characters', () => {

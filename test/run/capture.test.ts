@@ -1,9 +1,12 @@
 /** Capture: bounded in every direction, redacted, and deaf to callbacks that throw. */
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/model/define-tool.ts';
+import type { ToolDefinition } from '../../src/model/tool.ts';
 import { EMPTY_OUTPUT } from '../../src/output/capture-limits.ts';
 import type { AttemptSetting } from '../../src/run/attempt-setting.ts';
 import { Capture, silent } from '../../src/run/capture.ts';
-import type { LogMessage, OutputMessage, ProgressMessage } from '../../src/wire/protocol.ts';
+import type { DrainedMessage, LogMessage, OutputMessage, ProgressMessage } from '../../src/wire/protocol.ts';
 import { settle } from '../support/fake-clock.ts';
 import { attemptParts } from './attempt-parts.ts';
 
@@ -25,6 +28,8 @@ const progress = (value: number | null, note?: string): ProgressMessage => {
 const log = (message: string, over: Partial<LogMessage> = {}): LogMessage => {
   return { t: 'log', n: '', seq: 1, level: 'info', message, fields: null, dropped: 0, credit: 0, ...over };
 };
+const tool = (over: Pick<ToolDefinition, 'onLimit'> = {}) =>
+  defineTool({ name: 'fake', module: 'file:///fake.mjs', input: z.unknown(), effects: 'none', ...over });
 function opened(over: Partial<AttemptSetting> = {}) {
   const parts = attemptParts(over);
   return { ...parts, capture: new Capture(parts.setting) };
@@ -80,10 +85,118 @@ describe('Capture of output', () => {
     expect(events).toEqual([{ type: 'tool.output', ...piece }]);
   });
 
+  it('tells what was held back when it is flushed, once', () => {
+    const { capture, events } = opened();
+    capture.take(output('by hunt'), false);
+    capture.take(output('€', { stream: 'stderr', bytes: Uint8Array.of(0xe2, 0x82) }), false);
+    capture.flush();
+    capture.flush();
+    expect(events).toEqual([
+      { type: 'tool.output', stream: 'stdout', text: 'by ', omittedBytes: 0 },
+      { type: 'tool.output', stream: 'stdout', text: 'hunt', omittedBytes: 0 },
+      { type: 'tool.output', stream: 'stderr', text: '\ufffd', omittedBytes: 0 },
+    ]);
+    expect(capture.output(true).stdout.text).toBe('by hunt');
+  });
+
+  it('hides what may have become a known value where more may still come', () => {
+    const { capture, events } = opened();
+    capture.take(output('by hunt'), false);
+    capture.flush(false);
+    expect(events.at(-1)).toMatchObject({ text: '[redacted]' });
+    expect(capture.output(false).stdout.text).toBe('by [redacted]');
+  });
+
+  it('joins pieces over the kill, which only the windows of the result part', () => {
+    const told: string[] = [];
+    const { capture } = opened({ onOutput: ({ text }) => told.push(text) });
+    capture.take(output('by hunt'), false);
+    capture.take(output('er2!'), true);
+    expect(told.join('')).toBe('by [redacted]!');
+    expect(capture.output(true)).toMatchObject({ stdout: { text: 'by [redacted]' }, postKill: { text: 'er2!' } });
+  });
+
+  it('takes what was read after the kill of a process for late, whoever reads it', () => {
+    const { capture } = opened();
+    capture.take(output('live'), false);
+    capture.take(output('late', { postKill: true }), false);
+    expect(capture.output(true)).toMatchObject({ stdout: { text: 'live' }, postKill: { text: 'late' } });
+  });
+
+  it('says how reading ended where the isolate has told it', () => {
+    const { capture } = opened();
+    const drained: DrainedMessage = {
+      t: 'drained',
+      n: '',
+      seq: 1,
+      ended: 'quiet',
+      ms: 250,
+      holders: ['sleep hunter2 (7)', 'x'.repeat(300), ...Array<string>(20).fill('sh')],
+      stdoutEof: true,
+      stderrEof: false,
+    };
+    capture.take(output('out'), false);
+    expect(capture.take(drained, false)).toBe(false);
+    const { drain, stdout, stderr, postKill } = capture.output(true);
+    expect(drain).toMatchObject({ ended: 'quiet', ms: 250 });
+    expect(drain.holders[0]).toBe('sleep [redacted] (7)');
+    expect(drain.holders).toHaveLength(16);
+    expect(Buffer.byteLength(drain.holders[1] ?? '')).toBeLessThanOrEqual(128);
+    expect([stdout.eof, stderr.eof, postKill.eof]).toEqual([true, false, false]);
+    expect(stdout.text).toBe('out');
+  });
+
+  it('says how reading ended also where nothing was read', () => {
+    const { capture } = opened();
+    capture.take(
+      { t: 'drained', n: '', seq: 1, ended: 'eof', ms: 3, holders: [], stdoutEof: true, stderrEof: true },
+      false,
+    );
+    expect(capture.output(true)).toMatchObject({ stdout: { eof: true }, drain: { ended: 'eof', ms: 3 } });
+  });
+
+  it('gives bytes, and reads standard error, as the tool has it', () => {
+    const { outputRules, ...terms } = tool();
+    const readStderr = (text: string) => text.toUpperCase();
+    const { capture } = opened({ tool: { ...terms, outputRules: { ...outputRules, encoding: 'bytes', readStderr } } });
+    expect(capture.output(true).stdout.bytes).toEqual(new Uint8Array(0));
+    capture.take(output('err', { stream: 'stderr' }), false);
+    expect(capture.output(true).stderr).toMatchObject({ text: 'ERR', bytes: new Uint8Array(Buffer.from('err')) });
+  });
+
   it('keeps output that nobody listens to', () => {
     const { capture } = opened({ emit: silent });
     capture.take(output('out'), false);
     expect(capture.output(true).stdout.text).toBe('out');
+  });
+});
+
+describe('Capture at a limit', () => {
+  const small = { stdoutBytes: 8, stderrBytes: 4, combinedBytes: 9, postKillBytes: 4, readBytes: 20 };
+  const taken = (onLimit: 'truncate' | 'stop', ...messages: [OutputMessage, boolean?][]) => {
+    const { capture } = opened({ output: small, tool: tool({ onLimit }) });
+    return messages.map(([message, killed = false]) => capture.take(message, killed));
+  };
+
+  it('stops a run once when a limit of what is kept was passed, where the tool wants it', () => {
+    expect(taken('stop', [output('12345678')], [output('9')], [output('0')])).toEqual([false, true, false]);
+    expect(taken('stop', [output('12345', { stream: 'stderr' })])).toEqual([true]);
+    expect(taken('stop', [output('123456')], [output('1234', { stream: 'stderr' })])).toEqual([false, true]);
+  });
+
+  it('truncates otherwise, until more was read than may be', () => {
+    expect(taken('truncate', [output('x'.repeat(20))], [output('x')], [output('x')])).toEqual([false, true, false]);
+    expect(taken('truncate', [output('x', { omittedBytes: 20 })])).toEqual([true]);
+  });
+
+  it('counts nothing that came after the kill', () => {
+    const flood = output('x'.repeat(100));
+    expect(taken('stop', [output('1')], [flood, true], [{ ...flood, postKill: true }])).toEqual([false, false, false]);
+  });
+
+  it('is passed by output alone', () => {
+    const { capture } = opened({ output: { ...small, readBytes: 0 } });
+    expect([capture.take(progress(1), false), capture.take(log('line'), false)]).toEqual([false, false]);
   });
 });
 

@@ -38,6 +38,12 @@ describe('redactorFor', () => {
     expect(asked(secrets)).toEqual({ message: 'secrets() of the tool must return an array of strings, and at once.' });
   });
 
+  it('refuses more than can be hidden', () => {
+    expect(asked(() => ['tok-abc'.repeat(80_000)])).toEqual({
+      message: 'secrets() of the tool returned more than can be hidden: 524288 bytes with all encodings, about 40 KiB.',
+    });
+  });
+
   it('refuses when they throw', () => {
     const secrets = () => {
       throw new RangeError('tok-abc');
