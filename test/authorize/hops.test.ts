@@ -1,57 +1,16 @@
 /** Hops: what an inline tool asks on its way, and that a no to one of them decides the request. */
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import type { AuthorizeRequest, Authorizer, SupervisorOptions } from '../../src/model/option-shapes.ts';
-import type { Tool } from '../../src/model/tool.ts';
-import type { Effects, Hop, InlineContext } from '../../src/model/work.ts';
+import type { AuthorizeRequest, Authorizer } from '../../src/model/option-shapes.ts';
 import { requestRig } from '../run/request-rig.ts';
-import { settle } from '../support/fake-clock.ts';
-import { closeFake, fakeTool } from '../support/fake-host.ts';
+import { closeFake } from '../support/fake-host.ts';
 import { heldLog } from '../support/held-log.ts';
-import { patientAuthorizer } from './asking.ts';
+import { HOP, inlineTool, patientAboutHops, told } from './hop-rig.ts';
 
-const HOP: Hop = { url: 'https://example.org/next', method: 'GET', number: 1 };
-
-/** A tool whose body is a function of the test. */
-function inlineTool(serve: (context: InlineContext) => Promise<unknown>, effects: Effects = 'declared'): Tool {
-  const { input, outputRules } = fakeTool();
-  return Object.freeze<Tool>({
-    name: 'inline',
-    work: Object.freeze({
-      kind: 'inline',
-      occupiesPool: false,
-      serve: (_: unknown, context: InlineContext) => serve(context),
-    }),
-    input,
-    output: z.unknown(),
-    effects,
-    isolation: 'inline',
-    permissions: null,
-    outputRules,
-    runTimeoutMs: null,
-    graceMs: null,
-    secrets: (given) => (typeof given === 'string' ? [given] : []),
-  });
-}
 /** Says yes to runs, and to hops what `answer` says. */
 const forHops =
   (answer: (request: AuthorizeRequest) => unknown): Authorizer =>
   (request) =>
     request.kind === 'run' ? { allow: true } : (answer(request) as ReturnType<Authorizer>);
-/** A rig whose authorizer lets runs go and waits to be told about hops. */
-async function patient(options: Partial<SupervisorOptions> = {}) {
-  const { authorize: ask, asked } = patientAuthorizer();
-  const authorize: Authorizer = (request, context) =>
-    request.kind === 'run' ? { allow: true } : ask(request, context);
-  return { ...(await requestRig({}, { authorize, ...options })), asked };
-}
-/** What a tool threw when it passes it on, or 'gone on'. */
-const told = (work: Promise<unknown>) =>
-  work.then(
-    () => 'gone on',
-    (error: unknown) => error,
-  );
-
 describe('a hop', () => {
   it('is asked about as the run was, with where it leads', async () => {
     const heard: AuthorizeRequest[] = [];
@@ -124,7 +83,7 @@ describe('a hop', () => {
   });
 
   it('that nobody answers about is refused at authorizeMs', async () => {
-    const rig = await patient({ defaults: { authorizeMs: 100 } });
+    const rig = await patientAboutHops({ defaults: { authorizeMs: 100 } });
     await rig.run(inlineTool((context) => context.authorizeHop(HOP)));
     await rig.clock.advance(99);
     expect(rig.ended).toEqual([]);
@@ -205,113 +164,6 @@ describe('a tool whose hop was denied', () => {
     await rig.run(tool, {}, { runTimeoutMs: 50 });
     await rig.clock.advance(50);
     expect(rig.ended).toMatchObject([{ status: 'denied', cause: null, also: [{ kind: 'run-timeout' }] }]);
-    await closeFake(rig);
-  });
-});
-
-describe('a stop while a hop is asked about', () => {
-  it.each([
-    ['a cancel', 'cancelled', 'cancel'],
-    ['a close', 'interrupted', 'shutdown'],
-    ['the run timeout', 'timed-out', 'run-timeout'],
-    ['the operation deadline', 'timed-out', 'operation-timeout'],
-    ['the deadline of the scope', 'timed-out', 'parent-deadline'],
-  ])('%s ends the wait at once, and the request is %s', async (by, status, kind) => {
-    const rig = await patient({ defaults: { authorizeMs: 3_600_000 } });
-    const controller = new AbortController();
-    const scope = rig.supervisor.openScope(by === 'the deadline of the scope' ? { deadlineMs: 50 } : {});
-    const bounds = {
-      ...(by === 'the run timeout' && { runTimeoutMs: 50 }),
-      ...(by === 'the operation deadline' && { operationTimeoutMs: 50 }),
-    };
-    await rig.run(
-      inlineTool((context) => context.authorizeHop(HOP)),
-      {},
-      { signal: controller.signal, ...bounds },
-      scope,
-    );
-    const closing = by === 'a close' ? rig.supervisor.close({ withinMs: 1 }) : null;
-    if (by === 'a cancel') controller.abort(new Error('left'));
-    if (kind !== 'cancel' && kind !== 'shutdown') await rig.clock.advance(50);
-    await settle();
-    expect(rig.ended).toMatchObject([{ status, cause: { kind }, lease: { end: 'completed' } }]);
-    expect(rig.asked[0]?.signal.aborted).toBe(true);
-    rig.asked[0]?.answer({ allow: false });
-    await settle();
-    expect(rig.ended).toHaveLength(1);
-    await Promise.all([closing, closeFake(rig)]);
-  });
-
-  it('ends the waits of all hops that are asked about', async () => {
-    const rig = await patient();
-    const controller = new AbortController();
-    const both = (context: InlineContext) =>
-      Promise.allSettled([1, 2].map((number) => context.authorizeHop({ ...HOP, number })));
-    let heard: unknown;
-    const tool = inlineTool(async (context) => {
-      heard = await both(context);
-      throw context.signal.reason;
-    });
-    await rig.run(tool, {}, { signal: controller.signal });
-    controller.abort(new Error('left'));
-    await settle();
-    expect(heard).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
-    expect(rig.asked.map(({ signal }) => signal.aborted)).toEqual([true, true]);
-    expect(rig.ended).toMatchObject([{ status: 'cancelled' }]);
-    expect(rig.clock.pending).toBe(0);
-    await closeFake(rig);
-  });
-
-  it('decides in a blocked host too, although the yes is here', async () => {
-    let heard: unknown;
-    const rig = await patient();
-    await rig.run(
-      inlineTool(async (context) => {
-        heard = await told(context.authorizeHop(HOP));
-        throw heard;
-      }),
-      {},
-      { runTimeoutMs: 50 },
-    );
-    rig.clock.jump(60);
-    rig.asked[0]?.answer({ allow: true });
-    await settle();
-    expect(heard).toMatchObject({ name: 'AbortError' });
-    expect(rig.ended).toMatchObject([{ status: 'timed-out', cause: { kind: 'run-timeout', atMs: 50 } }]);
-    await closeFake(rig);
-  });
-});
-
-describe('a hop after the lease', () => {
-  it('is refused without asking, and changes nothing', async () => {
-    let late: InlineContext | null = null;
-    const rig = await patient();
-    await rig.run(
-      inlineTool(async (context) => {
-        late = context;
-        return 'done';
-      }),
-    );
-    const heard = await told((late as InlineContext | null)?.authorizeHop(HOP) ?? Promise.resolve());
-    expect(heard).toMatchObject({ code: 'ERR_LEASEHOLD_DENIED' });
-    expect(rig.asked).toEqual([]);
-    expect(rig.ended).toMatchObject([{ status: 'succeeded', value: 'done' }]);
-    await closeFake(rig);
-  });
-
-  it('that was asked about before is let go by no answer', async () => {
-    let heard: Promise<unknown> | null = null;
-    const rig = await patient();
-    await rig.run(
-      inlineTool(async (context) => {
-        heard = told(context.authorizeHop(HOP));
-        return 'done';
-      }),
-    );
-    expect(rig.ended).toMatchObject([{ status: 'succeeded' }]);
-    rig.asked[0]?.answer({ allow: true });
-    expect(await heard).toMatchObject({ code: 'ERR_LEASEHOLD_DENIED' });
-    expect(rig.asked[0]?.signal.aborted).toBe(true);
     await closeFake(rig);
   });
 });
