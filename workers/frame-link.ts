@@ -4,7 +4,8 @@
  * Invariants: a record is written at once and without a turn of the loop, as far as the descriptor takes it, so that it
  * precedes a hang; what it does not take leaves in order, before the process exits at the latest; writing and reading use
  * nothing that a tool could have replaced. A process whose host is gone ends, and what it started with it.
- * Deliberately absent: Node's own IPC: there any write to its descriptor, well-formed or not, is acted on by the host.
+ * Deliberately absent: Node's own IPC: there any write to its descriptor, well-formed or not, is acted on by the host. On
+ * Windows, untested, records leave by the loop, and a busy loop hears of its deadline only.
  */
 import { Socket } from 'node:net';
 import { FrameReader, frameOf } from '../src/wire/frames.ts';
@@ -26,6 +27,8 @@ const partOf = uncurry(Uint8Array.prototype.subarray);
 const gate = new Int32Array(new SharedArrayBuffer(4));
 const { pid, platform } = process;
 const kill = process.kill.bind(process);
+/** A pipe of Windows may block whoever reads or writes it past the loop, and then both. */
+const isSynchronous = platform !== 'win32';
 const exitAtOnce = (process as unknown as { reallyExit(code: number): never }).reallyExit.bind(process);
 
 export interface FrameLink extends Link {
@@ -37,7 +40,6 @@ export interface FrameLink extends Link {
 
 /** Opens the link; the descriptor keeps the process alive from now on. */
 export function openFrameLink(fd: number): FrameLink {
-  const outgoing = openOutgoing(fd);
   const reader = new FrameReader();
   const chunk = new Uint8Array(CHUNK_BYTES);
   let inbox: HostMessage[] = [];
@@ -64,7 +66,7 @@ export function openFrameLink(fd: number): FrameLink {
   };
   /** Reads what is in the descriptor, without waiting. */
   const pull = (): void => {
-    for (;;) {
+    while (isSynchronous) {
       let bytes: number;
       try {
         bytes = readSync(fd, chunk, 0, CHUNK_BYTES, null);
@@ -78,7 +80,8 @@ export function openFrameLink(fd: number): FrameLink {
     }
   };
 
-  const socket = new Socket({ fd, readable: true, writable: false });
+  const socket = new Socket({ fd, readable: true, writable: !isSynchronous });
+  const outgoing = isSynchronous ? openOutgoing(fd) : outgoingBy(socket);
   socket.on('data', (bytes: Uint8Array) => {
     reader.push(bytes, keep);
     deliver();
@@ -167,6 +170,11 @@ function openOutgoing(fd: number): Outgoing {
   };
 }
 
+function outgoingBy(socket: Socket): Outgoing {
+  const write = uncurry(socket.write as (this: Socket, frame: Uint8Array) => boolean);
+  return { send: (frame) => void write(socket, frame), flush: () => undefined };
+}
+
 function isBusy(error: unknown): boolean {
   const code = getProperty(error as object, 'code');
   return code === 'EAGAIN' || code === 'EINTR';
@@ -175,7 +183,7 @@ function isBusy(error: unknown): boolean {
 /** Without handlers of exit, which are a tool's: nobody is left to whom anything could be told. */
 function endWithHost(): void {
   try {
-    kill(platform === 'win32' ? pid : -pid, 'SIGKILL');
+    kill(isSynchronous ? -pid : pid, 'SIGKILL');
   } catch {
     // It leads no group.
   }
