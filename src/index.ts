@@ -27,6 +27,9 @@ export {
 } from './model/errors.ts';
 export type { Event, Observer, OutputPiece, Progress, RequestEvent, SupervisorEvent } from './model/event.ts';
 export type {
+  Authorization,
+  AuthorizeRequest,
+  Authorizer,
   Bounds,
   Inspector,
   OutputLimits,
@@ -39,6 +42,7 @@ export type {
   ThreadLimits,
   Trace,
 } from './model/option-shapes.ts';
+export type { Permissions } from './model/permissions.ts';
 export type {
   Attempt,
   Diagnostic,
@@ -60,6 +64,7 @@ export type { LeaseState, Status, Stop, StopKind } from './model/stop.ts';
 export type { BlobStore, EventLog, LogEvent, LogEventKind, NewLogEvent, OpenIntent } from './model/stores.ts';
 export type { Clock, Timer } from './model/time.ts';
 export type { Effects, Isolation, Tool, ToolDefinition } from './model/tool.ts';
+export type { Hop } from './model/work.ts';
 export { memoryBlobStore } from './record/memory-blob-store.ts';
 export { memoryEventLog } from './record/memory-event-log.ts';
 export type { ChildEnd, ShutdownReport } from './scope/child.ts';

@@ -5,7 +5,7 @@
  * abandoned and its end, whenever it comes, is still seen. Deliberately absent: any bound, which the attempt keeps, and
  * output, of which an inline call has none.
  */
-import { LeaseholdError } from '../model/errors.ts';
+import { isLeaseholdError, publicCode } from '../model/errors.ts';
 import { mintNonce } from '../model/ids.ts';
 import type { Clock } from '../model/time.ts';
 import type { InlineContext } from '../model/work.ts';
@@ -87,7 +87,9 @@ class InlineTenure implements Tenure {
       answer = { ok: true, value };
     } catch (error) {
       const { aborted, reason } = this.#abort.signal;
-      answer = { ok: false, failure: toFailure(error, 'TOOL_ERROR', { stopped: aborted, reason }) };
+      const isOverLimit = isLeaseholdError(error) && error.code === publicCode('OUTPUT_LIMIT');
+      const code = isOverLimit ? 'OUTPUT_LIMIT' : 'TOOL_ERROR';
+      answer = { ok: false, failure: toFailure(error, code, { stopped: aborted, reason }) };
     }
     this.#isServing = false;
     const ranMs = this.#clock.now() - startedAt;
@@ -109,10 +111,7 @@ class InlineTenure implements Tenure {
       remainingMs: () => Math.max(0, (ctx.remainingMs ?? Number.POSITIVE_INFINITY) - (this.#clock.now() - startedAt)),
       perform: ({ name, key = null }, effect) =>
         performEffect(calls, seq, { name, key, onAmbiguous: 'hold' }, effect, stop),
-      async authorizeHop(hop) {
-        if (signal.aborted) throw new LeaseholdError('DENIED', 'A stop came before the redirect could be allowed.');
-        await authorizeHop(hop);
-      },
+      authorizeHop,
     });
   }
 

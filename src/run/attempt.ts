@@ -9,7 +9,6 @@ import { looksBoundMs } from '../decide/bounds.ts';
 import type { Isolate } from '../isolate/isolate.ts';
 import type { TenureExit } from '../isolate/tenure.ts';
 import type { Finding } from '../model/result.ts';
-import type { StopKind } from '../model/stop.ts';
 import type { Failure } from '../wire/failure.ts';
 import type { IsolateMessage, SettledMessage, WireFinding } from '../wire/protocol.ts';
 import { type Alarm, Alarms } from './alarms.ts';
@@ -165,9 +164,8 @@ export class Attempt implements Startable, Stoppable, Gate {
     // `onPrepared` may cancel and then throw: the cancel came first.
     if (this.lease.ended) return;
     this.refusal = refusal;
-    void this.calls.withdrawBody();
     this.lease.send({ type: 'FAILED' });
-    this.#leaveUnharmed();
+    this.onStoppedBefore();
   }
 
   onUnavailable(): void {
@@ -289,7 +287,7 @@ export class Attempt implements Startable, Stoppable, Gate {
     else this.hold.isolate.poll(act);
   }
 
-  #enterExpected(alarm: StopKind): void {
+  #enterExpected(alarm: Exclude<Alarm, 'wait' | 'watch' | 'grace'>): void {
     // A result that is here decides, and disarms what has just rung.
     this.catchUp();
     const deadline = this.lease.ended ? undefined : this.ledger.expected(alarm);

@@ -6,7 +6,7 @@
  */
 import type { Verdict } from '../decide/classify.ts';
 import { publicCode } from '../model/errors.ts';
-import type { Attempt, IntentRecord, LeaseRecord, Output, RunError, RunResult, Timing } from '../model/result.ts';
+import type { Attempt, IntentRecord, LeaseRecord, RunError, RunResult, Timing } from '../model/result.ts';
 import type { LeaseState } from '../model/stop.ts';
 import { isoTime } from '../model/time.ts';
 import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
@@ -63,7 +63,7 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     lease,
     timing,
     exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: attempt.exit.signal ?? null }) : null,
-    output: attempt === null ? EMPTY_OUTPUT : outputOf(attempt),
+    output: attempt === null ? EMPTY_OUTPUT : attempt.capture.output(isOutputWhole(attempt)),
     intents:
       parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
     durability: parts.durability,
@@ -103,10 +103,10 @@ function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {
   });
 }
 
-/** An abandoned thread may still write, and one that ended may have held output back: what was read is a lower bound. */
-function outputOf({ capture, findings, hasSettled, isolate }: LiveAttempt): Output {
+/** An abandoned thread may still write, and one that ended may have held output back: what was read is a lower bound then. */
+export function isOutputWhole({ findings, hasSettled, isolate }: LiveAttempt): boolean {
   const lost = !hasSettled && isolate?.holdsOutput === true;
-  return capture.output(!lost && !findings.some(({ kind }) => kind === 'abandoned'));
+  return !lost && !findings.some(({ kind }) => kind === 'abandoned');
 }
 
 function timingOf({ attempt, startedWall, totalMs, boundMs }: ReportParts): Timing {

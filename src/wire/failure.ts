@@ -33,7 +33,7 @@ export interface Failure {
   readonly ofStop: boolean;
   readonly truncated: boolean;
 }
-/** The last three are the host's words on a process or a heap; user code cannot give them. */
+/** The last four are the host's words on a process, a heap or a limit; user code cannot give them. */
 export type FailureCode =
   | 'TOOL_ERROR'
   | 'TOOL_LOAD'
@@ -41,7 +41,8 @@ export type FailureCode =
   | 'UNCAUGHT'
   | 'SPAWN_FAILED'
   | 'EXIT_CODE'
-  | 'OUT_OF_MEMORY';
+  | 'OUT_OF_MEMORY'
+  | 'OUTPUT_LIMIT';
 
 /** What is known of a stop when something is thrown. */
 export interface KnownStop {

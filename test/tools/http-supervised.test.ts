@@ -114,7 +114,7 @@ describe('the result of an HTTP tool', () => {
     const result = await open().runTool(tool, server.url);
     expect(result).toMatchObject({
       status: 'failed',
-      error: { fields: { code: 'ERR_LEASEHOLD_OUTPUT_LIMIT' } },
+      error: { code: 'ERR_LEASEHOLD_OUTPUT_LIMIT' },
     });
   });
 });
