@@ -65,13 +65,12 @@ export class Capture {
     }
   }
 
-  /** Tells those who listen what was held back of the output. To be called once, before the end is told. `complete`: as of `output`. */
+  /** Tells those who listen what was held back of the output. To be called before the end is told. `complete`: as of `output`. */
   flush(complete = true): void {
     if (this.#pieces === null) return;
     const { stdout, stderr } = this.#ends(complete);
     this.#pieces.stdout.end(!stdout);
     this.#pieces.stderr.end(!stderr);
-    this.#pieces = null;
   }
 
   note(code: string, message: string): void {
@@ -125,7 +124,7 @@ export class Capture {
     if (killed) record.killed();
     record.write(stream, bytes, omittedBytes);
     if (this.#onOutput !== null || this.#setting.emit !== silent) this.#livePieces()[stream].write(bytes, omittedBytes);
-    if (killed || this.#isOver) return false;
+    if (this.#isOver) return false;
     const { output, tool } = this.#setting;
     this.#isOver = record.liveBytes > output.readBytes || (tool.outputRules.onLimit === 'stop' && record.isOver);
     return this.#isOver;

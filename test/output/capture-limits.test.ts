@@ -70,12 +70,12 @@ describe('OutputRecord', () => {
     record.write('stdout', bytesOf('key HUNTER'));
     record.write('stderr', bytesOf('of HUNTER'));
     record.killed();
-    record.write('stderr', bytesOf('x'));
+    record.write('stderr', bytesOf('R2222x'));
     record.write('stdout', bytesOf('2222 end'));
     expect(record.finish()).toMatchObject({
       stdout: { text: 'key [redacted]' },
       stderr: { text: 'of [redacted]' },
-      postKill: { text: '[redacted] endx', redactions: 1 },
+      postKill: { text: '[redacted] end[redacted]x', redactions: 2 },
     });
   });
 
@@ -144,6 +144,9 @@ describe('OutputRecord', () => {
     expect(stdout.bytes).toEqual(new Uint8Array(Buffer.from('\xff[redacted]\xfe', 'latin1')));
     expect(stdout.text).toBe('\ufffd[redacted]\ufffd');
     expect([stderr.bytes, postKill.bytes]).toEqual([new Uint8Array(0), new Uint8Array(0)]);
+    record.write('stdout', bytesOf('1234567'));
+    const { bytes, headBytes } = record.finish().stdout;
+    expect([bytes, headBytes]).toEqual([new Uint8Array(Buffer.from('\xff[redacted]234567', 'latin1')), 2]);
     stdout.bytes?.fill(0);
     expect([record.finish().stdout.bytes?.[0], written[0]]).toEqual([0xff, 0xff]);
     expect(new OutputRecord(limits, undefined, rules).finish().stdout.bytes).toEqual(new Uint8Array(0));

@@ -59,6 +59,24 @@ describe('Pieces', () => {
     ]);
   });
 
+  it('joins nothing over a gap', () => {
+    const { write, stream, texts } = heard();
+    write('key HUNTER222');
+    write('2 x', 5);
+    stream.end(false);
+    expect(texts()).toEqual(['key ', '[redacted]', '2 x']);
+  });
+
+  it.each(['key HUN', 'HUN'])('holds a copy of what it holds back of "%s"', (text) => {
+    const { write, stream, texts } = heard();
+    const bytes = Buffer.from(text);
+    stream.write(bytes, 0);
+    bytes.fill('x');
+    write('TER');
+    stream.end(false);
+    expect(texts().join('')).toBe(`${text}TER`);
+  });
+
   it('tells a gap that nothing follows', () => {
     const { write, stream, pieces } = heard(createRedactor());
     write('', 9);
@@ -80,7 +98,7 @@ describe('Pieces', () => {
     const values = fc.array(fc.string({ unit: fc.constantFrom('A', 'B', 'é'), minLength: 1, maxLength: 9 }), {
       maxLength: 4,
     });
-    const part = fc.constantFrom('A', 'B', 'é', 'x', '\u{1f600}', '\xff');
+    const part = fc.constantFrom('A', 'B', 'é', 'x', '\u{1f600}', '\xff', '\xc3');
     fc.assert(
       fc.property(
         values,
@@ -88,7 +106,9 @@ describe('Pieces', () => {
         fc.array(part, { maxLength: 60 }),
         fc.array(fc.nat(9)),
         (some, more, parts, sizes) => {
-          const bytes = Buffer.concat(parts.map((text) => Buffer.from(text, text === '\xff' ? 'latin1' : 'utf8')));
+          const bytes = Buffer.concat(
+            parts.map((text) => Buffer.from(text, /[\xff\xc3]/.test(text) ? 'latin1' : 'utf8')),
+          );
           const redactor = createRedactor({ values: some }).with(more);
           if (redactor === null) throw new Error('too much');
           const { stream, texts } = heard(redactor);
