@@ -178,7 +178,7 @@ describe('Capture at a limit', () => {
     return messages.map(([message, killed = false]) => capture.take(message, killed));
   };
 
-  it('stops a run once when a limit of what is kept was passed, where the tool wants it', () => {
+  it('stops a run once that wrote more than is kept, where the tool wants it', () => {
     expect(taken('stop', [output('12345678')], [output('9')], [output('0')])).toEqual([false, true, false]);
     expect(taken('stop', [output('12345', { stream: 'stderr' })])).toEqual([true]);
     expect(taken('stop', [output('123456')], [output('1234', { stream: 'stderr' })])).toEqual([false, true]);
