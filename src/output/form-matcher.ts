@@ -38,9 +38,8 @@ export class FormMatcher {
     const forms = new Map<string, Buffer>();
     let size = 0;
     for (const value of values) {
-      if (forms.has(value)) continue;
       // The value itself is one of its forms: what cannot fit is not even encoded.
-      if (size + value.length > mostBytes) return null;
+      if (!forms.has(value) && size + value.length > mostBytes) return null;
       for (const form of formsOf(value)) {
         if (forms.has(form)) continue;
         const bytes = Buffer.from(form);

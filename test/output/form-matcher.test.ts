@@ -72,6 +72,13 @@ describe('FormMatcher', () => {
     );
   });
 
+  it('knows the encodings of a value that is an encoding of another', () => {
+    const [value, encoded] = ['hunter222', Buffer.from('hunter222').toString('base64')];
+    const spans: Span[] = [];
+    matcherOf([value, encoded]).scan(Buffer.from(Buffer.from(encoded).toString('base64')), 0, 0, spans);
+    expect(united(spans)).toEqual([{ start: 0, end: 16 }]);
+  });
+
   it('is none where the forms are too much together', () => {
     expect(FormMatcher.of(['abc', 'abd'], 6)?.size).toBe(6);
     expect(FormMatcher.of(['abc', 'abd'], 5)).toBeNull();
