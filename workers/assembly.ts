@@ -1,8 +1,9 @@
 /**
  * Assembly: the parts of an isolate, put together around its link to the host.
  *
- * Invariants: every reference and the first baseline are taken before any code of a tool is loaded; from then on the link
- * alone keeps the isolate alive. Uncaught errors are taken by the capture callback, which no removal of listeners reaches.
+ * Invariants: every reference and the first baseline are taken before any code of a tool is loaded; from then on the
+ * link alone keeps the isolate alive. Uncaught errors are taken by the capture callback, which no removal of listeners
+ * reaches.
  * Deliberately absent: what differs between a thread and a process (`isolate.ts`, `process.ts`), and an end.
  */
 import { type Channel, openChannel } from '../src/wire/channel.ts';

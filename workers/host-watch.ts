@@ -1,9 +1,10 @@
 /**
  * HostWatch: ends a process isolate whose host has died while a tool keeps the loop busy, when the link is not read.
  *
- * Invariants: it runs on a thread of its own, which is up before any tool's code; it holds nothing open and has nothing a
- * tool can reach. Deliberately absent: Windows, where a dead parent keeps its number, and a process without the permission
- * for threads: there only the link tells, and a loop that never yields and never asks its context outlives the host.
+ * Invariants: it runs on a thread of its own, which is up before any tool's code; it holds nothing open and has nothing
+ * a tool can reach. Deliberately absent: Windows, where a dead parent keeps its number, and a process without the
+ * permission for threads: there only the link tells, and a loop that never yields and never asks its context outlives
+ * the host.
  */
 import { isMainThread, Worker } from 'node:worker_threads';
 

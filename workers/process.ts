@@ -1,10 +1,10 @@
 /**
  * The process entry: the program that Node runs in a process isolate.
  *
- * Invariants: it is an isolate once it has read its terms, which no argument and no environment tells; a stop that was read
- * before its run begins takes that run back. It ends when the link to its host does, and where a tool keeps the loop busy
- * when the host has died (`host-watch.ts`). Deliberately absent: signal handlers; and an end while a call of native code
- * blocks every thread. What outlives a host carries its marker, by which it is found.
+ * Invariants: it is an isolate once it has read its terms, which no argument and no environment tells; a stop that was
+ * read before its run begins takes that run back. It ends when the link to its host does, and where a tool keeps the
+ * loop busy when the host has died (`host-watch.ts`). Deliberately absent: signal handlers; and an end while a call of
+ * native code blocks every thread. What outlives a host carries its marker, by which it is found.
  */
 import { type HostMessage, type InstallMessage, WORD, WORDS } from '../src/wire/protocol.ts';
 import { assemble } from './assembly.ts';

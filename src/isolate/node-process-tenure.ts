@@ -1,9 +1,9 @@
 /**
  * NodeProcessTenure: the hold of one Node process, from its start until nothing of it is left.
  *
- * Invariants: whatever the process writes on its link, nothing here throws, and what is no record is told as such; its group
- * is killed as soon as it has ended; `onExit` comes after its last record, and only once it is verified that nothing it
- * started lives on. Deliberately absent: why it is ended, and what its records mean.
+ * Invariants: whatever the process writes on its link, nothing here throws, and what is no record is told as such; its
+ * group is killed as soon as it has ended; `onExit` comes after its last record, and only once it is verified that
+ * nothing it started lives on. Deliberately absent: why it is ended, and what its records mean.
  */
 import { LeaseholdError } from '../model/errors.ts';
 import { mintNonce } from '../model/ids.ts';

@@ -1,8 +1,8 @@
 /**
  * NodeProcessPool: tenures on Node processes, each running a tool's module as a thread would.
  *
- * Invariants: one pool starts processes of one set of permissions, and serves with them only what was declared with that very
- * set; every process ever started is followed until nothing of it is left, or the pool is closed.
+ * Invariants: one pool starts processes of one set of permissions, and serves with them only what was declared with
+ * that very set; every process ever started is followed until nothing of it is left, or the pool is closed.
  * Deliberately absent: leases, and the life of one process (`node-process-tenure.ts`).
  */
 import { existsSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * Frames: how records cross between processes: four bytes of length, then the record in V8's own serialization.
  *
- * Invariants: what comes out is what a structured clone would have been, or an error before anything was written; whatever
- * bytes come in, reading them throws nothing and keeps no more than was sent. Buffers are copied, never moved or shared.
+ * Invariants: what comes out is what a structured clone would have been, or an error before anything was written;
+ * whatever bytes come in, reading them throws nothing and keeps no more than was sent. Buffers are copied.
  * Deliberately absent: what the records mean, and the descriptors they cross by (`workers/frame-link.ts`, `isolate/`).
  */
 import v8 from 'node:v8';

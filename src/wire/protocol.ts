@@ -74,7 +74,7 @@ export interface RunMessage {
   readonly input: unknown;
   readonly ctx: WireContext;
 }
-/** Host to isolate: the lease is to stop. The STOP word is set before this is posted, by a process when it reads this. */
+/** Host to isolate: the lease is to stop. STOP is set before this is posted; a process sets it when it reads this. */
 export interface StopMessage {
   readonly t: 'stop';
   readonly seq: number;
@@ -94,8 +94,8 @@ export interface CreditMessage {
 export type HostMessage = RunMessage | StopMessage | CallMessage | CreditMessage;
 
 /**
- * Isolate to host: the tool runs. Where words are shared, STARTED tells, and this is sent only when the tool has not settled
- * within a turn of the loop; a process sends it before anything of the tool is loaded.
+ * Isolate to host: the tool runs. Where words are shared, STARTED tells, and this is sent only when the tool has not
+ * settled within a turn of the loop; a process sends it before anything of the tool is loaded.
  */
 export interface StartedMessage {
   readonly t: 'started';

@@ -1,7 +1,8 @@
 /**
  * NodeProcessPool on real processes: boots, runs, and every way in which a process can end.
  *
- * Invariant: every wait is for a record, an exit or a file, none for a time. Deliberately absent: what an isolate makes of it.
+ * Invariant: every wait is for a record, an exit or a file, none for a time. Deliberately absent: what an isolate makes
+ * of it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,8 +1,8 @@
 /**
  * FarProcess: the least of a host, around one real isolate in a bare child process, for tests of the far side.
  *
- * Invariants: every record is kept in order; nothing waits for time, only for records, bytes and exits; each process opened
- * is ended with its group after its test. Deliberately absent: sweeps, leases, decisions.
+ * Invariants: every record is kept in order; nothing waits for time, only for records, bytes and exits; each process
+ * opened is ended with its group after its test. Deliberately absent: sweeps, leases, decisions.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
