@@ -230,7 +230,6 @@ export class CommandLife implements ProcessListener {
   }
 
   #giveUp(): void {
-    this.#timer = null;
     this.#drainEnd = 'cap';
     this.#finish({ ...NOTHING_FOUND, verdict: 'contaminated', reason: 'its exit was not seen' });
   }

@@ -24,6 +24,8 @@ export interface Survivor {
   /** The name of its program, printable. */
   readonly name: string;
   readonly holdsPipe: boolean;
+  /** It is in the leader's group. */
+  readonly isMember: boolean;
   /** It is older than the run, and got hold of a pipe: told, never signalled. */
   readonly isForeign: boolean;
 }
@@ -109,10 +111,10 @@ export interface ProcessBackend {
   /** Whether the leader has ended, though its exit was not told yet. False when unknown. */
   hasEnded(leader: Leader): boolean;
   /**
-   * The live processes of the run: by group, session, marker, or a pipe they hold. Null without a way to look.
-   * @throws (rejects) when the look failed
+   * The live processes of the run: by group, session, marker, or, unless `isRead`, a pipe they hold. Null without a way to
+   * look. @throws (rejects) when the look failed
    */
-  look(leader: Leader): Promise<readonly Survivor[] | null>;
+  look(leader: Leader, isRead: boolean): Promise<readonly Survivor[] | null>;
   /** Kills one, if it is still the same process. */
   kill(survivor: Survivor): Reach;
 }

@@ -47,9 +47,10 @@ export function survivorsIn(listing: string, group: number, entry: string): Surv
   return listing.split('\n').flatMap((line): Survivor[] => {
     const [, pid, pgid, state, started, command] = LINE.exec(line) ?? [];
     if (pid === undefined || started === undefined || command === undefined || state?.startsWith('Z')) return [];
-    if (Number(pgid) !== group && !command.split(' ').includes(entry)) return [];
+    const isMember = Number(pgid) === group;
+    if (!isMember && !command.split(' ').includes(entry)) return [];
     const program = command.split(' ')[0] ?? '';
     const name = program.slice(program.lastIndexOf('/') + 1).replace(/[^\x20-\x7e]/g, '?');
-    return [{ pid: Number(pid), startTime: 0, name, holdsPipe: false, isForeign: false }];
+    return [{ pid: Number(pid), startTime: 0, name, holdsPipe: false, isMember, isForeign: false }];
   });
 }

@@ -10,6 +10,7 @@ export class ProcessGroup {
   readonly leader: Leader;
   readonly #backend: ProcessBackend;
   #isGone = false;
+  #wasKilled = false;
 
   constructor(backend: ProcessBackend, leader: Leader) {
     this.#backend = backend;
@@ -20,8 +21,14 @@ export class ProcessGroup {
   signal(...signals: readonly GroupSignal[]): void {
     for (const signal of signals) {
       if (this.#isGone) return;
+      this.#wasKilled ||= signal === 'SIGKILL';
       this.#isGone = this.#backend.signal(this.leader, signal) === 'gone';
     }
+  }
+
+  /** KILL was sent: those of its members that can still be seen are dying. */
+  get wasKilled(): boolean {
+    return this.#wasKilled;
   }
 
   get state(): GroupState {

@@ -6,7 +6,7 @@
  */
 import type { Leader, ProcessBackend, Survivor } from './backend.ts';
 import { MARKER } from './marker.ts';
-import { hasInEnvironment, holdsOne, isAlive, outputLinks, type ProcessStat, processes, statOf } from './proc.ts';
+import { hasInEnvironment, holdsOne, isAlive, outputLinks, processes, statOf } from './proc.ts';
 import { signalGroup, signalProcess } from './signals.ts';
 import { startProcess } from './spawn.ts';
 
@@ -26,7 +26,9 @@ export function linuxBackend(): ProcessBackend {
 }
 
 function identify(pid: number, marker: string): Leader {
-  return { pid, marker, startTime: startTimeOf(pid), pipes: outputLinks(pid) };
+  // The links first: they are gone as soon as it ends, while its start is told until it is reaped.
+  const pipes = outputLinks(pid);
+  return { pid, marker, startTime: startTimeOf(pid), pipes };
 }
 
 /** Null where `/proc` is missing or hides it. */
@@ -64,24 +66,29 @@ function probe(leader: Leader): 'alive' | 'gone' {
   }
 }
 
-async function look(leader: Leader): Promise<readonly Survivor[] | null> {
+async function look(leader: Leader, isRead: boolean): Promise<readonly Survivor[] | null> {
   const { startTime } = leader;
   if (startTime === null) return null;
-  const pipes = new Set(leader.pipes);
+  const mark = `${MARKER}=${leader.marker}`;
   const hasOwnIds = !isReused(leader);
   const others = processes().filter((stat) => stat.pid !== process.pid && isAlive(stat));
-  const found = await Promise.all(
-    others.map(async (stat): Promise<Survivor | null> => {
-      const holdsPipe = holdsOne(stat.pid, pipes);
+  const seen = await Promise.all(
+    others.map(async (stat) => {
       const isForeign = stat.startTime < startTime;
-      if (!holdsPipe && (isForeign || !(await isOfRun(stat, leader, hasOwnIds)))) return null;
-      return { pid: stat.pid, startTime: stat.startTime, name: stat.name, holdsPipe, isForeign };
+      const isMember = hasOwnIds && !isForeign && stat.group === leader.pid;
+      const isOfSession = hasOwnIds && !isForeign && stat.session === leader.pid;
+      const isOfRun = isMember || isOfSession || (!isForeign && (await hasInEnvironment(stat, mark)));
+      return { stat, isForeign, isMember, isOfRun };
     }),
   );
-  return found.filter((survivor) => survivor !== null);
-}
-
-async function isOfRun(stat: ProcessStat, { pid, marker }: Leader, hasOwnIds: boolean): Promise<boolean> {
-  if (hasOwnIds && (stat.group === pid || stat.session === pid)) return true;
-  return hasInEnvironment(stat, `${MARKER}=${marker}`);
+  const pipes = new Set(isRead ? [] : leader.pipes);
+  // A leader that ended at once could not be asked for its pipes; what it started has inherited them. They are sockets.
+  if (!isRead && pipes.size === 0) {
+    const inherited = seen.flatMap(({ stat, isOfRun }) => (isOfRun ? outputLinks(stat.pid) : []));
+    for (const link of inherited) if (link.startsWith('socket:')) pipes.add(link);
+  }
+  return seen.flatMap(({ stat: { pid, startTime: since, name }, isForeign, isMember, isOfRun }): Survivor[] => {
+    const holdsPipe = holdsOne(pid, pipes);
+    return isOfRun || holdsPipe ? [{ pid, startTime: since, name, holdsPipe, isMember, isForeign }] : [];
+  });
 }

@@ -6,7 +6,7 @@
  * processes that left the group, the session, the marker and the pipes behind: none can find those.
  */
 import { type Clock, settlesWithin, type Timer } from '../model/time.ts';
-import type { Leader, ProcessBackend, Survivor } from './backend.ts';
+import type { ProcessBackend, Survivor } from './backend.ts';
 import type { ProcessGroup } from './group.ts';
 import { type AfterPoll, afterPoll as nextPoll } from './poll.ts';
 
@@ -15,7 +15,7 @@ export type Verdict = 'clean' | 'swept' | 'unverified' | 'contaminated';
 
 export interface SweepReport {
   readonly verdict: Verdict;
-  /** Pids that were alive and were killed. */
+  /** Pids of those that were alive and were killed here, not with their group. */
   readonly killed: readonly number[];
   /** Who held a pipe at the first look, as `name (pid)`. */
   readonly holders: readonly string[];
@@ -48,15 +48,10 @@ export function nameOf({ name, pid }: Survivor): string {
   return `${name} (${pid})`;
 }
 
-/** Where both streams have ended nobody can hold a pipe, and no process is asked for one. */
-function sought({ group: { leader }, isRead }: SweepTarget): Leader {
-  return isRead?.() === true ? { ...leader, pipes: [] } : leader;
-}
-
 /** Looks once without signalling; null without a way to look, or when the look failed or took longer than `withinMs`. */
 export async function lookWithin(target: SweepTarget): Promise<readonly Survivor[] | null> {
   const seen: { survivors: readonly Survivor[] | null } = { survivors: null };
-  const looked = target.backend.look(sought(target)).then(
+  const looked = target.backend.look(target.group.leader, target.isRead?.() === true).then(
     (survivors) => {
       seen.survivors = survivors;
     },
@@ -89,11 +84,11 @@ class Search {
   }
 
   async run(): Promise<void> {
-    const { backend } = this.#target;
+    const { backend, group, isRead } = this.#target;
     for (let pauseMs = PAUSE_MS; !this.#isClosed; pauseMs *= 2) {
       let found: readonly Survivor[] | null;
       try {
-        found = await backend.look(sought(this.#target));
+        found = await backend.look(group.leader, isRead?.() === true);
       } catch {
         this.#condemn('the look for processes of the run failed');
         return;
@@ -133,8 +128,9 @@ class Search {
 
   #kill(survivor: Survivor): void {
     if (survivor.isForeign) return;
-    const reach = this.#target.backend.kill(survivor);
-    if (reach === 'sent') this.#killed.add(survivor.pid);
+    const { backend, group } = this.#target;
+    const reach = backend.kill(survivor);
+    if (reach === 'sent' && !(survivor.isMember && group.wasKilled)) this.#killed.add(survivor.pid);
     if (reach === 'refused') this.#isRefused = true;
   }
 
