@@ -17,6 +17,7 @@ const NAMES = [
   'host-cost',
   'deep-queue',
   'looks',
+  'who-hangs',
 ];
 const { values, positionals } = parseArgs({ options: { smoke: { type: 'boolean' } }, allowPositionals: true });
 const smoke = values.smoke ?? false;
@@ -26,7 +27,10 @@ if (unknown.length > 0) throw new Error(`no such question: ${unknown.join(', ')}
 /** Dependencies are pinned, so the package file knows what runs here. */
 const { version, dependencies, devDependencies } = createRequire(import.meta.url)('leasehold/package.json');
 const pinned = { leasehold: version, ...dependencies, ...devDependencies };
-const names = ['leasehold', 'piscina', 'tinypool', 'workerpool', 'poolifier', 'jest-worker'];
+const names = [
+  ...['leasehold', 'piscina', 'tinypool', 'workerpool', 'poolifier', 'jest-worker'],
+  ...['execa', 'tinyexec', 'nano-spawn'],
+];
 const machine = {
   node: process.version,
   platform: `${platform()} ${arch()}`,
@@ -45,18 +49,26 @@ const answers = [];
 for (const name of positionals.length > 0 ? positionals : NAMES) {
   const { question } = await import(`./${name}.mjs`);
   const variants = await question.measure({ smoke });
+  if (question.keeps !== undefined) {
+    question.print(variants);
+    if (!smoke)
+      keep(`${question.keeps}-`, { machine, title: question.title, verdicts: question.verdicts(variants), variants });
+    continue;
+  }
   printQuestion(question, variants);
   const { title, unit, better, reference } = question;
   answers.push({ name, title, unit, better, reference, verdicts: verdicts(question, variants), variants });
 }
 
-if (!smoke && positionals.length === 0) {
-  const folder = new URL('./results/', import.meta.url);
-  mkdirSync(folder, { recursive: true });
-  const file = new URL(`node-${process.versions.node}-${platform()}-${arch()}.json`, folder);
-  writeFileSync(file, `${JSON.stringify({ machine, answers }, null, 1)}\n`);
-  console.log(`\nRaw figures: bench/results/${file.pathname.split('/').pop()}`);
-}
+if (!smoke && positionals.length === 0) keep('', { machine, answers });
 
 // A peer that did not close must not hold the process.
 process.exit();
+
+function keep(prefix, figures) {
+  const folder = new URL('./results/', import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  const file = new URL(`${prefix}node-${process.versions.node}-${platform()}-${arch()}.json`, folder);
+  writeFileSync(file, `${JSON.stringify(figures, null, 1)}\n`);
+  console.log(`\nRaw figures: bench/results/${file.pathname.split('/').pop()}`);
+}

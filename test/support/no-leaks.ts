@@ -49,7 +49,8 @@ let listenersBefore: Record<string, number> = {};
 function leaks(): string[] {
   return [
     ...[...threads].map((worker) => `thread ${worker.threadId}`),
-    ...[...children].map((child) => `process ${child.spawnargs.join(' ')}`),
+    // One without a pid was never started, and nothing more is told of it.
+    ...[...children].filter(({ pid }) => pid !== undefined).map((child) => `process ${child.spawnargs.join(' ')}`),
     ...grown(resources(), resourcesBefore),
     ...grown(listeners(), listenersBefore).map((name) => `listener of ${name}`),
   ];
