@@ -113,7 +113,7 @@ describe('the built package', () => {
       makesRequest: ['dist/src/supervisor.js'],
       makesScope: ['dist/src/scope/run-scope.js', 'dist/src/supervisor.js'],
       makesAttempt: ['dist/src/run/request.js'],
-      startsRun: ['dist/src/run/hold.js'],
+      startsRun: ['dist/src/run/run-message.js'],
       makesActor: ['dist/src/isolate/actor-tree.js'],
     });
   });

@@ -54,7 +54,7 @@ export function shapeOf(lane: Lane, { work, permissions }: Tool, config: Supervi
     }
     default: {
       const modules = work.kind === 'module' ? [work.module] : [];
-      const bounds = { clock, tailBytes: tailBytesOf(config), killMs, sweepMs };
+      const bounds = { clock, tailBytes: tailBytesOf(config), sweepMs };
       const source = new NodeProcessPool({
         ...{ ...bounds, resourceLimits: { ...resourceLimits }, health, permissions, modules },
       });

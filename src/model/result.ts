@@ -93,7 +93,7 @@ export interface IntentRecord {
 /** What is kept of one stream. Bytes are counted before decoding. */
 export interface Stream {
   readonly text: string;
-  /** With `encoding: 'bytes'` only: a copy of what was kept, redacted; `bytesOmitted` were left out after `headBytes`. */
+  /** With `encoding: 'bytes'` only: a copy of what was kept, redacted; not frozen. `bytesOmitted` are missing after `headBytes`. */
   readonly bytes?: Uint8Array;
   readonly bytesRead: number;
   readonly bytesKept: number;

@@ -15,7 +15,7 @@ describe('judge', () => {
     ]);
   });
 
-  it('only tells of symbols, stack formatting, env, and processes that could be dealt with', () => {
+  it('only tells of symbols, stack formatting, env and orphans', () => {
     const told = FINDING_KINDS.filter((kind) => !CONDEMN_DEFAULTS[kind]);
     expect(told).toEqual([
       ...['global-symbol-added', 'prepare-stack-trace-changed', 'env-changed'],

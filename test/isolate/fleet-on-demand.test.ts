@@ -66,7 +66,7 @@ describe('a fleet on demand', () => {
 });
 
 describe('a fleet whose isolates serve once', () => {
-  it('makes one for each lease and ends it afterwards, without calling it a replacement', async () => {
+  it('makes one for each lease, which is no replacement', async () => {
     const { fleet, serve, tenures, told } = await opened(once);
     for (let turn = 0; turn < 3; turn += 1) {
       expect(fleet.acquire(ACME)).toBeNull();

@@ -75,7 +75,7 @@ describe('drain', () => {
   });
 
   it.each([
-    [1, 'health-failed', 'the isolate did not answer after the run within 500 ms'],
+    [1, 'health-failed', 'the isolate did not answer after the run within 2750 ms'],
     [2, 'reset-failed', 'reset did not return within 1000 ms'],
     [3, 'health-failed', 'healthCheck did not return within 1000 ms'],
   ])('tells of step %i that is late', async (step, kind, detail) => {
