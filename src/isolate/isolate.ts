@@ -277,6 +277,8 @@ export class Isolate {
         this.#note({ kind: 'late-error', detail: record.failure.message });
     }
     if (!('seq' in record) || record.seq !== this.#seq) return;
+    // Nobody awaits the looks of one that is being killed; what they found is told with its end.
+    if (record.t === 'looked' && this.#killTimer !== null) for (const finding of record.findings) this.#note(finding);
     if (this.#occupant !== null) this.#occupant.onRecord(record);
     else this.#former?.onLate(record);
   }
