@@ -77,7 +77,7 @@ async function look(leader: Leader, isRead: boolean): Promise<readonly Survivor[
       const isForeign = stat.startTime < startTime;
       const isMember = hasOwnIds && !isForeign && stat.group === leader.pid;
       const isOfSession = hasOwnIds && !isForeign && stat.session === leader.pid;
-      const isOfRun = isMember || isOfSession || (!isForeign && (await hasInEnvironment(stat, mark)));
+      const isOfRun = isMember || isOfSession || (!isForeign && (await hasInEnvironment(stat.pid, mark)));
       return { stat, isForeign, isMember, isOfRun };
     }),
   );

@@ -251,20 +251,23 @@ describe('a command that is killed', () => {
   });
 
   it('marks what it reads after the kill, and nothing of the grace', async () => {
-    const { path, remove } = makeFifo();
-    const it = command().run(shell(`trap 'echo grace; echo > ${path}; echo more; echo > ${path}' TERM; ${WAITS}`));
+    const [told, more] = [makeFifo(), makeFifo()];
+    const script = `trap 'echo grace; echo > ${told.path}; echo more; echo > ${more.path}' TERM; ${WAITS}`;
+    const it = command().run(shell(script));
     await it.untilText('ready');
     it.stop();
     await it.untilText('grace');
     // Blocked until the program has written more, which nothing here can have read.
-    execFileSync('sh', ['-c', `read line < ${path}; read line < ${path}`]);
+    readFileSync(told.path);
+    readFileSync(more.path);
     await it.terminated();
     expect(it.all('output').map(({ bytes, postKill }) => [Buffer.from(bytes).toString(), postKill])).toEqual([
       ['ready\n', undefined],
       ['grace\n', undefined],
       ['more\n', true],
     ]);
-    remove();
+    told.remove();
+    more.remove();
   });
 
   it('before its lease began, has run nothing', async () => {
