@@ -77,6 +77,7 @@ export const ERROR_CODES = Object.freeze({
   LOG_ORDER: row(false, 'LeaseholdError', 'The entry would break the order of the event log; it was not recorded.'),
   BLOB_NOT_FOUND: row(false, 'LeaseholdError', 'The tenant has no blob of this digest.'),
   BLOB_TOO_LARGE: row(false, 'LeaseholdError', 'The blob would pass the limit of the store.'),
+  BLOB_CORRUPT: row(false, 'LeaseholdError', 'What is stored is not what the digest names; it is not handed out.'),
 });
 /** The suffix of a code: `ERR_LEASEHOLD_${ErrorCode}` in public. */
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,55 @@
+/**
+ * Digests: how blobs are named, and what is said of one that is not there or not whole.
+ *
+ * Invariants: a text is held against the form of a digest before anything is made of it, a path least of all; bytes are
+ * hashed in steps, or off the host's loop. Deliberately absent: where blobs are kept.
+ */
+import { createHash, webcrypto } from 'node:crypto';
+import { LeaseholdError } from '../model/errors.ts';
+
+/** Bytes that are hashed, read or written at one go. */
+export const STEP = 256 * 1024;
+const PREFIX = 'sha256:';
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+export function isDigest(x: unknown): x is string {
+  return typeof x === 'string' && DIGEST.test(x);
+}
+
+/** The hexadecimal digits of a digest. @throws LeaseholdError `ERR_LEASEHOLD_BLOB_NOT_FOUND` for any other text. */
+export function hexOf(digest: string): string {
+  if (!isDigest(digest)) throw notFound();
+  return digest.slice(PREFIX.length);
+}
+
+export function digestOfHex(hex: string): string {
+  return PREFIX + hex;
+}
+
+/** The digest of the bytes as they are at the call. @throws TypeError when they are not bytes. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  requireBytes(bytes);
+  if (bytes.byteLength <= STEP) return digestOfHex(createHash('sha256').update(bytes).digest('hex'));
+  // It takes its own copy at once, but none of shared memory.
+  const unshared = bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+  return digestOfHex(Buffer.from(await webcrypto.subtle.digest('SHA-256', unshared)).toString('hex'));
+}
+
+/** The bytes in steps, each a copy. @throws TypeError when they are not bytes. */
+export function* stepsOf(bytes: Uint8Array): Iterable<Uint8Array> {
+  requireBytes(bytes);
+  for (let at = 0; at < bytes.byteLength; at += STEP) yield new Uint8Array(bytes.subarray(at, at + STEP));
+}
+
+/** @throws TypeError */
+export function requireBytes(bytes: unknown): void {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('A blob is made of Uint8Arrays.');
+}
+
+export function notFound(): LeaseholdError {
+  return new LeaseholdError('BLOB_NOT_FOUND', 'The tenant has no blob of this digest.');
+}
+
+export function corrupt(what = 'What is stored is not what the digest names; it is not handed out.'): LeaseholdError {
+  return new LeaseholdError('BLOB_CORRUPT', what);
+}
