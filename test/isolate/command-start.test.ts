@@ -41,61 +41,61 @@ describe('a command that cannot start', () => {
     ['a NUL byte in the environment', { env: { inherit: [], set: { A: 'secret\0' } } }, 'nul-byte', null],
     ['no name', { file: '' }, 'refused', 'ERR_INVALID_ARG_VALUE'],
   ])('fails with %s', async (_name, more, reason, errno) => {
-    const it = command().run(shell('echo never', more));
-    const settled = await it.first('settled');
+    const ran = command().run(shell('echo never', more));
+    const settled = await ran.first('settled');
     expect(settled).toMatchObject({ ok: false, clean: true, recalled: true });
     expect(settled.exit).toBe(undefined);
     expect(settled.failure).toMatchObject({ code: 'SPAWN_FAILED', ofStop: false, fields: { reason, errno } });
     expect(JSON.stringify(settled)).not.toMatch(/never|xxx/);
-    expect(it.records.map(({ t }) => t)).toEqual(['settled']);
-    expect(await it.terminated()).toEqual({ code: null, signal: null, error: null });
+    expect(ran.records.map(({ t }) => t)).toEqual(['settled']);
+    expect(await ran.terminated()).toEqual({ code: null, signal: null, error: null });
   });
 
   it('says what is at fault, by the name of the program and of the option', async () => {
-    const it = command().run(shell('', { cwd: join(folder, 'missing') }));
-    const { failure } = await it.first('settled');
+    const ran = command().run(shell('', { cwd: join(folder, 'missing') }));
+    const { failure } = await ran.first('settled');
     expect(failure?.message).toBe('"sh" could not be started: cwd is not a directory that can be entered (ENOENT).');
-    await it.terminated();
+    await ran.terminated();
   });
 
   it('is not signalled, whatever it is told', async () => {
-    const it = command().run(shell('', { file: 'no-such-program' }));
-    it.stop();
-    it.tenure.terminate();
-    expect(await it.terminated()).toEqual({ code: null, signal: null, error: null });
-    expect((await it.first('settled')).failure?.code).toBe('SPAWN_FAILED');
+    const ran = command().run(shell('', { file: 'no-such-program' }));
+    ran.stop();
+    ran.tenure.terminate();
+    expect(await ran.terminated()).toEqual({ code: null, signal: null, error: null });
+    expect((await ran.first('settled')).failure?.code).toBe('SPAWN_FAILED');
   });
 
   it('destroys the stream that was to feed it', async () => {
     const stdin = Readable.from(['never read']);
-    const it = command().run(shell('', { file: 'no-such-program', stdin }));
-    await it.first('settled');
+    const ran = command().run(shell('', { file: 'no-such-program', stdin }));
+    await ran.first('settled');
     expect(stdin.destroyed).toBe(true);
-    await it.terminated();
+    await ran.terminated();
   });
 });
 
 describe('a command', () => {
   it('that is a text without an interpreter is run by the platform as it likes', async () => {
-    const it = command().run(shell('', { file: script, args: [] }));
-    const { settled } = await it.end();
+    const ran = command().run(shell('', { file: script, args: [] }));
+    const { settled } = await ran.end();
     // libc gives it to the shell, or refuses: both end in one answer.
-    expect(settled.ok ? it.text() : settled.failure?.code).toMatch(/^(from a script\n|EXIT_CODE)$/);
-    await it.terminated();
+    expect(settled.ok ? ran.text() : settled.failure?.code).toMatch(/^(from a script\n|EXIT_CODE)$/);
+    await ran.terminated();
   });
 
   it('gets nothing of the environment but what the plan names, and the marker', async () => {
     const env = { inherit: ['PATH', 'NO_SUCH_VARIABLE'], set: { SET: 'by the plan' } };
-    const it = command().run(shell('', { file: 'env', args: [], env }));
-    await it.end();
-    const names = it
+    const ran = command().run(shell('', { file: 'env', args: [], env }));
+    await ran.end();
+    const names = ran
       .text()
       .trim()
       .split('\n')
       .map((line) => line.split('=')[0]);
     expect(names.sort()).toEqual(['LEASEHOLD_RUN', 'PATH', 'SET']);
-    expect(it.text()).toMatch(new RegExp(`^LEASEHOLD_RUN=${process.pid}\\.\\d+\\.[0-9a-f]{32}$`, 'm'));
-    await it.terminated();
+    expect(ran.text()).toMatch(new RegExp(`^LEASEHOLD_RUN=${process.pid}\\.\\d+\\.[0-9a-f]{32}$`, 'm'));
+    await ran.terminated();
   });
 
   it('is looked up by the PATH of its own environment', async () => {
@@ -104,26 +104,26 @@ describe('a command', () => {
     expect((await missing.first('settled')).failure?.code).toBe('SPAWN_FAILED');
     await missing.terminated();
     file('found', '#!/bin/sh\necho found', 0o755);
-    const it = command().run(shell('', { file: 'found', args: [], env }));
-    await it.end();
-    expect(it.text()).toBe('found\n');
-    await it.terminated();
+    const ran = command().run(shell('', { file: 'found', args: [], env }));
+    await ran.end();
+    expect(ran.text()).toBe('found\n');
+    await ran.terminated();
   });
 
   it('runs where the plan says', async () => {
-    const it = command().run(shell('pwd', { cwd: folder }));
-    await it.end();
-    expect(it.text()).toContain('leasehold-start-');
-    await it.terminated();
+    const ran = command().run(shell('pwd', { cwd: folder }));
+    await ran.end();
+    expect(ran.text()).toContain('leasehold-start-');
+    await ran.terminated();
   });
 });
 
 describe('standard input', () => {
   it('ends at once where there is none', async () => {
-    const it = command().run(shell('cat; echo end'));
-    await it.end();
-    expect(it.text()).toBe('end\n');
-    await it.terminated();
+    const ran = command().run(shell('cat; echo end'));
+    await ran.end();
+    expect(ran.text()).toBe('end\n');
+    await ran.terminated();
   });
 
   it.each([
@@ -131,47 +131,47 @@ describe('standard input', () => {
     ['bytes', Buffer.from('déjà vu')],
     ['a stream', Readable.from([Buffer.from('déjà '), Buffer.from('vu')])],
   ])('that is %s is handed over whole', async (_name, stdin) => {
-    const it = command().run(shell('cat', { stdin }));
-    await it.end();
-    expect(it.text()).toBe('déjà vu');
-    await it.terminated();
+    const ran = command().run(shell('cat', { stdin }));
+    await ran.end();
+    expect(ran.text()).toBe('déjà vu');
+    await ran.terminated();
   });
 
   it.each([
     ['bytes', Buffer.alloc(4_000_000)],
     ['a stream', Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(40_000)))],
   ])('that nobody reads is dropped: %s', async (_name, stdin) => {
-    const it = command().run(shell('exec 0<&-; exit 0', { stdin }));
-    expect((await it.end()).settled.ok).toBe(true);
-    expect(await it.terminated()).toEqual({ code: 0, signal: null, error: null });
+    const ran = command().run(shell('exec 0<&-; exit 0', { stdin }));
+    expect((await ran.end()).settled.ok).toBe(true);
+    expect(await ran.terminated()).toEqual({ code: 0, signal: null, error: null });
   });
 
   it('of a stream that fails ends there', async () => {
     const stdin = new Readable({ read: () => undefined });
-    const it = command().run(shell('echo ready; cat; echo end', { stdin }));
-    await it.untilText('ready');
+    const ran = command().run(shell('echo ready; cat; echo end', { stdin }));
+    await ran.untilText('ready');
     stdin.destroy(new Error('the source broke'));
-    await it.end();
-    expect(it.text()).toBe('ready\nend\n');
-    await it.terminated();
+    await ran.end();
+    expect(ran.text()).toBe('ready\nend\n');
+    await ran.terminated();
   });
 
   it('of a stream that was destroyed before is empty', async () => {
     const stdin = Readable.from(['never']).destroy();
-    const it = command().run(shell('cat; echo end', { stdin }));
-    await it.end();
-    expect(it.text()).toBe('end\n');
-    await it.terminated();
+    const ran = command().run(shell('cat; echo end', { stdin }));
+    await ran.end();
+    expect(ran.text()).toBe('end\n');
+    await ran.terminated();
   });
 
   it('is closed at a stop, and the stream with it', async () => {
     const stdin = new Readable({ read: () => undefined });
-    const it = command().run(shell("trap '' TERM; echo ready; cat; echo closed", { stdin }), 10_000);
-    await it.untilText('ready');
-    it.stop();
-    await it.end();
-    expect([it.text(), stdin.destroyed]).toEqual(['ready\nclosed\n', true]);
-    await it.terminated();
+    const ran = command().run(shell("trap '' TERM; echo ready; cat; echo closed", { stdin }), 10_000);
+    await ran.untilText('ready');
+    ran.stop();
+    await ran.end();
+    expect([ran.text(), stdin.destroyed]).toEqual(['ready\nclosed\n', true]);
+    await ran.terminated();
   });
 });
 
