@@ -125,14 +125,15 @@ describe('a command that is told to stop', () => {
   });
 
   it('leaves members of its group the rest of the grace, then they are killed', async () => {
-    const child = 'sh -c \'trap "" TERM; echo ready; while :; do sleep 45; done\'';
-    const ran = command().run(shell(`${child} & wait`), 150);
-    await ran.untilText('ready');
+    const child = 'sh -c \'trap "" TERM; echo child=$$; while :; do sleep 45; done\'';
+    const ran = command().run(shell(`${child} & wait`), 1_000);
+    await ran.untilText('child=');
+    const pid = pidOf(ran.text(), 'child');
     ran.stop();
-    const { settled, drained } = await ran.end();
-    expect(settled.exit).toEqual({ code: null, signal: 'SIGTERM' });
-    expect(drained.ms).toBeGreaterThan(50);
-    expect(drained.ended).toBe('eof');
+    expect((await ran.first('settled')).exit).toEqual({ code: null, signal: 'SIGTERM' });
+    expect(isLive(pid)).toBe(true);
+    expect((await ran.end()).drained.ended).toBe('eof');
+    expect(isLive(pid)).toBe(false);
     await ran.terminated();
   });
 
