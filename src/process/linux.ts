@@ -6,7 +6,7 @@
  */
 import type { Leader, ProcessBackend, Survivor } from './backend.ts';
 import { MARKER } from './marker.ts';
-import { hasInEnvironment, holdsOne, isAlive, outputLinks, processes, statOf } from './proc.ts';
+import { hasInEnvironment, holdsOne, isAlive, outputLinks, type ProcessStat, processes, statOf } from './proc.ts';
 import { signalGroup, signalProcess } from './signals.ts';
 import { startProcess } from './spawn.ts';
 
@@ -56,13 +56,27 @@ function hasEnded({ pid, startTime }: Leader): boolean {
   }
 }
 
+/** A list of processes misses one that was born while another ended, so it has to agree with what the group answers. */
+const MOST_LISTS = 3;
+
 function probe(leader: Leader): 'alive' | 'gone' {
-  if (isReused(leader) || signalGroup(leader.pid, 0) === 'gone') return 'gone';
-  // Signal 0 reaches zombies too: the letter of the state tells.
+  if (isReused(leader)) return 'gone';
+  for (let list = 0; list < MOST_LISTS; list += 1) {
+    if (signalGroup(leader.pid, 0) === 'gone') return 'gone';
+    const members = membersOf(leader);
+    if (members === null || members.some(isAlive)) return 'alive';
+    // Zombies answer too.
+    if (members.length > 0) return 'gone';
+  }
+  return 'alive';
+}
+
+/** Zombies included; null when they cannot be listed. */
+function membersOf({ pid }: Leader): readonly ProcessStat[] | null {
   try {
-    return processes().some((stat) => stat.group === leader.pid && isAlive(stat)) ? 'alive' : 'gone';
+    return processes().filter(({ group }) => group === pid);
   } catch {
-    return 'alive';
+    return null;
   }
 }
 
