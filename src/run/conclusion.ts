@@ -14,7 +14,7 @@ import type { Attempt } from './attempt.ts';
 import type { Refusal } from './attempt-setting.ts';
 import { type Complaint, explain } from './explain.ts';
 import type { Particulars } from './particulars.ts';
-import { isOutputWhole, report } from './report.ts';
+import { isCutOff, isOutputWhole, report } from './report.ts';
 
 /** How a request came to its end, as far as its stops do not say it. */
 export interface End {
@@ -43,7 +43,7 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
   const { particulars, labels, attempt, notes, redactor } = circumstances;
   const { clock, bounds, names, startedAt, startedWall, boundMs } = particulars;
   const { operationTimeoutMs } = particulars.options;
-  attempt?.capture.flush(isOutputWhole(attempt));
+  attempt?.capture.flush(isOutputWhole(attempt), isCutOff(attempt));
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
   const reportNow = (isLogged: boolean) => {

@@ -87,6 +87,18 @@ describe('OutputRecord', () => {
     expect([stdout.text, stderr.text]).toEqual(['[redacted]', 'HUNT']);
   });
 
+  it('hides the beginning of a value where whoever wrote was cut off', () => {
+    const record = new OutputRecord({ ...limits, combinedBytes: 12 }, createRedactor({ values: ['HUNTER2222'] }));
+    record.write('stdout', bytesOf('HUNTER'));
+    record.write('stderr', bytesOf('HUNT'));
+    const texts = (torn: boolean) => {
+      const { stdout, stderr } = record.finish(undefined, undefined, torn);
+      return [stdout.text, stderr.text, stdout.eof];
+    };
+    expect(texts(false)).toEqual(['HUNTER', 'HUNT', true]);
+    expect(texts(true)).toEqual(['[redacted]', '[redacted]', true]);
+  });
+
   it('tells when more was written than it may keep', () => {
     const over = (...writes: ['stdout' | 'stderr', number][]) => {
       const record = new OutputRecord(limits);

@@ -135,7 +135,8 @@ describe('characters', () => {
         else
           expect([stdout.text.startsWith(shown[0] ?? ''), stdout.text.endsWith(shown[1] ?? '')]).toEqual([true, true]);
       }),
-      { numRuns: 25 },
+      // Each run is a process: a failure is told at once, with its seed.
+      { numRuns: 25, endOnFailure: true },
     );
   });
 

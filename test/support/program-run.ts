@@ -72,7 +72,8 @@ export function leavesNothing(): void {
   afterAll(() => expect(living(), 'left behind by this file').toEqual([]));
 }
 
-const PIECES = fileURLToPath(new URL('../fixtures/programs/pieces.mjs', import.meta.url));
+/** The program of `piecewise`; its argument says how it ends. */
+export const PIECES = fileURLToPath(new URL('../fixtures/programs/pieces.mjs', import.meta.url));
 
 /** What a program is to write, piece by piece. */
 export type Pieces = readonly (readonly [1 | 2, Uint8Array])[];
