@@ -5,24 +5,15 @@
  * (`command-bounds.test.ts`) and commands that cannot start (`command-start.test.ts`).
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
-import { command, isLive, leavesNoProcess, pidOf, shell } from '../support/process-rig.ts';
+import { command, isLive, leavesNoProcess, makeFifo, pidOf, shell } from '../support/process-rig.ts';
 
 leavesNoProcess();
 
 /** Waits for a signal. A shell looks at its traps while it waits for a child in the background only. */
 const WAITS = 'sleep 45 & echo ready; while :; do wait; done';
-
-function makeFifo() {
-  const folder = mkdtempSync(join(tmpdir(), 'leasehold-command-'));
-  const path = join(folder, 'fifo');
-  execFileSync('mkfifo', [path]);
-  return { path, remove: () => rmSync(folder, { recursive: true }) };
-}
 
 describe('a command that ends by itself', () => {
   it('answers with its exit, then tells that all was read and nothing is left', async () => {

@@ -4,13 +4,14 @@
  * Invariant: every process is one this file started, and is waited for by its own words or its state. Deliberately absent:
  * leases and time.
  */
+import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Leader, ProcessRequest, RunningProcess } from '../../src/process/backend.ts';
 import { survivorsIn } from '../../src/process/darwin.ts';
 import { linuxBackend } from '../../src/process/linux.ts';
-import { parseStat, processes, statOf } from '../../src/process/proc.ts';
+import { parseStat, statOf } from '../../src/process/proc.ts';
 import { signalGroup, signalProcess } from '../../src/process/signals.ts';
-import { isLive, leavesNoProcess, pidOf, turnsUntil } from '../support/process-rig.ts';
+import { isLive, leavesNoProcess, makeFifo, pidOf, turnsUntil } from '../support/process-rig.ts';
 
 leavesNoProcess();
 const backend = linuxBackend();
@@ -104,16 +105,21 @@ describe('a leader', () => {
 
 describe('a group', () => {
   it('of zombies only is not alive', async () => {
-    // The middle one leaves the group and never waits for its child, which stays there as a zombie.
-    const ran = start('(: & echo child=$!; exec setsid sleep 45 >/dev/null 2>&1) & exit 0');
-    await turnsUntil(() => ran.isOver() && ran.text().includes('child='));
+    const { path, remove } = makeFifo();
+    // The middle one leaves the group, and as another program never waits for its child, which stays there as a zombie.
+    const middle = `(read line < ${path}) & echo child=$!; exec setsid sleep 45 >/dev/null 2>&1`;
+    const ran = start(`(${middle}) & exit 0`);
+    const named = async () => (await backend.look(ran.leader, true))?.map(({ name }) => name) ?? [];
+    while (!(await named()).includes('sleep'));
+    writeFileSync(path, 'go\n');
+    await turnsUntil(() => ran.isOver() && ran.process.isRead);
     const child = pidOf(ran.text(), 'child');
     await turnsUntil(() => !isLive(child));
-    await turnsUntil(() => processes().every(({ group, state }) => group !== ran.leader.pid || state === 'Z'));
     expect([statOf(child)?.state, signalGroup(ran.leader.pid, 0)]).toEqual(['Z', 'sent']);
     expect(backend.probe(ran.leader)).toBe('gone');
-    expect((await backend.look(ran.leader, true))?.map(({ name }) => name)).toEqual(['sleep']);
+    expect(await named()).toEqual(['sleep']);
     await ran.remove();
+    remove();
   });
 
   it('outlives its leader under its id', async () => {
