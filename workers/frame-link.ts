@@ -17,7 +17,7 @@ import { atomicsWait, now, readSync, setQuietTimeout, Uint8Array, writeSync } fr
 /** How long a record waits in place for a host that reads, once, before it waits in a queue. Milliseconds. */
 const PATIENCE_MS = 20;
 /** The same for all that is left when the process exits. */
-const EXIT_PATIENCE_MS = 200;
+const EXIT_PATIENCE_MS = 1_000;
 const RETRY_MS = 1;
 /** How often a busy loop that asks whether to stop, or writes, has the descriptor read. */
 const POLL_MS = 1;

@@ -22,7 +22,7 @@ import {
   TOOL_LOAD,
   UNCAUGHT,
 } from './fault-row.ts';
-import { bigBuffer, blockedFifo, blockedHost, cancelWhenRunning, given } from './fault-scenes.ts';
+import { bigBuffer, blockedFifo, blockedHost, cancelWhenRunning, given, sharedMemory } from './fault-scenes.ts';
 
 export const FAULT_CASES: readonly FaultCase[] = [
   row('throws an error', 'throw.mjs', 'throwError', TOOL_ERROR),
@@ -43,6 +43,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('answers an object that holds a function', 'answer.mjs', 'answerDeepFunction', NOT_CLONEABLE),
   row('answers a symbol', 'answer.mjs', 'answerSymbol', NOT_CLONEABLE),
   row('answers a WeakMap', 'answer.mjs', 'answerWeakMap', NOT_CLONEABLE),
+  row('answers a port', 'answer.mjs', 'answerPort', NOT_CLONEABLE),
+  row('answers shared memory', 'answer.mjs', 'answerSharedMemory', {
+    ...GOOD,
+    inProcess: { why: 'no memory is shared between processes', ...NOT_CLONEABLE },
+  }),
   row('answers an object whose getter throws', 'answer.mjs', 'answerThrowingGetter', NOT_CLONEABLE),
   row('answers an object that holds itself', 'answer.mjs', 'answerCircular', GOOD),
   row('answers null', 'answer.mjs', 'answerNull', { ...GOOD, value: null }),
@@ -54,6 +59,15 @@ export const FAULT_CASES: readonly FaultCase[] = [
     value: 64 * 1024 * 1024,
     moves: true,
     inProcess: { why: 'memory does not move between processes: it is copied', moves: false },
+  }),
+  row('is given shared memory', 'echo.mjs', 'sizeOf', {
+    ...GOOD,
+    scene: sharedMemory,
+    value: 8,
+    inProcess: {
+      why: 'no memory is shared between processes: the input is refused before anything runs',
+      ...{ status: 'rejected', code: 'NOT_CLONEABLE', fate: 'kept', value: undefined },
+    },
   }),
   row('answers while the host is blocked past the deadline', 'answer.mjs', 'answerWhileNobodyLooks', {
     ...GOOD,

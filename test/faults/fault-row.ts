@@ -30,6 +30,8 @@ interface Expected {
   /** A finding that must be told; null: none may be. */
   readonly finding?: string | null;
   readonly exit?: Settled['exit'];
+  /** What the error's message tells. */
+  readonly says?: RegExp;
   /** Bytes of standard output, told to the byte. */
   readonly stdoutBytes?: number;
   /** Whether a buffer of the transfer list is gone from the host. */

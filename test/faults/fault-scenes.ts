@@ -55,6 +55,8 @@ export function crashingAddon(): Scene {
   return { input: { addon: path }, undo: async () => remove() };
 }
 
+export const sharedMemory = (): Scene => ({ input: new SharedArrayBuffer(8) });
+
 export function bigBuffer(): Scene {
   const buffer = new ArrayBuffer(64 * 1024 * 1024);
   return { input: buffer, transfer: [buffer] };

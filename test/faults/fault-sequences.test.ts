@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FaultPool, fixture, type Work } from '../support/fault-adapter.ts';
 import { type HostWatch, watchHost } from '../support/fault-watch.ts';
 import { openWords, type Words } from '../support/fault-words.ts';
+import { isLive, turnsUntil } from '../support/process-rig.ts';
 import { leasehold } from './leasehold-adapter.ts';
 
 const OPTIONS = { graceMs: 80, killMs: 3_000, runTimeoutMs: 30_000, maxOldGenerationSizeMb: 128 };
@@ -166,6 +167,21 @@ describe.each(leasehold.map((adapter) => [adapter.name, adapter] as const))('%s'
       expect(stdout.text.endsWith(`line ${lines - 1}\n`)).toBe(true);
     }),
   );
+
+  it('hears what is printed after an earlier run has ended its streams', () =>
+    play(0, async (pool) => {
+      const first = await pool.run(call('print.mjs', 'endStreams'));
+      const next = await pool.run(call('print.mjs', 'printSome'));
+      expect(next).toMatchObject({ isolate: first.isolate, status: 'succeeded' });
+      expect([first.stdout.text, next.stdout.text]).toEqual(['the last line\n', 'a line of output\n']);
+    }));
+
+  it('ends a child that nothing but its number tells from others', () =>
+    play(0, async (pool) => {
+      const { value, findings } = await pool.run(call('crash.mjs', 'leaveStranger'));
+      expect(findings).toContain('child-process');
+      await turnsUntil(() => !isLive(value as number));
+    }));
 
   it('leaves no listener on a signal that fifty runs shared', () =>
     play(1, async (pool) => {

@@ -80,6 +80,7 @@ describe.each(leasehold.map((adapter) => [adapter.name, adapter] as const))('%s,
     if (row.finding === null) expect(settled.findings).toEqual([]);
     else if (row.finding !== undefined) expect(settled.findings).toContain(row.finding);
     if (row.exit !== undefined) expect(settled.exit, told).toEqual(row.exit);
+    if (row.says !== undefined) expect(settled.message).toMatch(row.says);
     if (row.stdoutBytes !== undefined) expect(settled.stdout.bytesRead).toBe(row.stdoutBytes);
     if (settled.stoppedForMs !== null) expect(settled.stoppedForMs).toBeLessThan(settled.boundMs + SLACK_MS);
     for (const { byteLength } of scene.transfer ?? []) expect(byteLength === 0).toBe(row.moves);

@@ -5,10 +5,19 @@
  * Deliberately absent: what a thread survives as well.
  */
 import { HAS_COMPILER } from '../support/fault-addon.ts';
-import { EXITED, type FaultCase, GOOD, HONEST, KILLED, row, SPOILED, TOOL_ERROR } from './fault-row.ts';
-import { crashingAddon, given, unopenedFifo } from './fault-scenes.ts';
+import { CANCELLED, EXITED, type FaultCase, GOOD, HONEST, KILLED, row, SPOILED, TOOL_ERROR } from './fault-row.ts';
+import { cancelWhenRunning, crashingAddon, given, unopenedFifo } from './fault-scenes.ts';
 
-const endedBy = (signal: string) => ({ ...EXITED, exit: { code: null, signal } });
+const endedBy = (signal: string) => ({
+  ...EXITED,
+  exit: { code: null, signal },
+  says: new RegExp(`signal ${signal}\\b`),
+});
+const exitedBy = (code: number) => ({
+  ...EXITED,
+  exit: { code, signal: null },
+  says: new RegExp(`exit code ${code}\\b`),
+});
 const FLOOD_BYTES = 8 * 1024 * 1024;
 
 /** Where no compiler is, the signal of such a crash stands alone. */
@@ -28,14 +37,14 @@ export const PROCESS_CASES: readonly FaultCase[] = [
     scene: given({ signal: 'SIGKILL' }),
   }),
   row('blocks in an open of a FIFO', 'crash.mjs', 'openFifo', { ...KILLED, scene: unopenedFifo }),
-  row('swells by a gibibyte outside its heap and hangs', 'crash.mjs', 'swellThenHang', {
-    ...KILLED,
-    limits: { runTimeoutMs: 2_500, graceMs: 80 },
-    scene: given({ mebibytes: 1_024 }),
+  row('swells by a gibibyte outside its heap and is cancelled', 'crash.mjs', 'swellThenHang', {
+    ...CANCELLED,
+    scene: cancelWhenRunning({ mebibytes: 1_024 }),
   }),
-  row('asks for more memory than the system grants', 'crash.mjs', 'swellPastLimit', {
+  row('asks for more memory than the system grants', 'crash.mjs', 'askPastLimit', {
     ...TOOL_ERROR,
     scene: given({ mebibytes: 1_024 }),
+    says: /allocation failed/,
   }),
 
   row('leaves children that have children', 'crash.mjs', 'leaveFamilies', {
@@ -45,9 +54,8 @@ export const PROCESS_CASES: readonly FaultCase[] = [
     finding: 'child-process',
   }),
   row('starts children that have children and exits', 'crash.mjs', 'breedThenExit', {
-    ...EXITED,
+    ...exitedBy(0),
     scene: given({ count: 4 }),
-    exit: { code: 0, signal: null },
   }),
   row('leaves a child in a session of its own', 'crash.mjs', 'leaveSession', {
     ...SPOILED,
@@ -55,10 +63,15 @@ export const PROCESS_CASES: readonly FaultCase[] = [
     finding: 'child-process',
   }),
   row('leaves a grandchild in a session of its own', 'crash.mjs', 'leaveGrandchild', { ...GOOD, ...HONEST }),
-  row('leaves its pipes to a child and exits', 'crash.mjs', 'leaveHolderThenExit', {
-    ...EXITED,
-    exit: { code: 0, signal: null },
-  }),
+  row('leaves its pipes to a child and exits', 'crash.mjs', 'leaveHolderThenExit', exitedBy(0)),
+
+  row(
+    'leaves its pipes to a child that has no marker and exits',
+    'crash.mjs',
+    'leaveUnmarkedHolderThenExit',
+    exitedBy(0),
+  ),
+  row('closes its standard streams', 'crash.mjs', 'closeStreams', { ...GOOD, ...HONEST }),
 
   row('floods its descriptor past every stream', 'crash.mjs', 'floodDescriptor', {
     ...GOOD,
