@@ -2,10 +2,11 @@
  * Digests: how blobs are named, and what is said of one that is not there or not whole.
  *
  * Invariants: a text is held against the form of a digest before anything is made of it, a path least of all; bytes are
- * hashed in steps, or off the host's loop. Deliberately absent: where blobs are kept.
+ * hashed in steps, between which the host's loop goes on. Deliberately absent: where blobs are kept.
  */
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { LeaseholdError } from '../model/errors.ts';
+import { atEndOfTurn } from '../model/time.ts';
 
 /** Bytes that are hashed, read or written at one go. */
 export const STEP = 256 * 1024;
@@ -26,24 +27,25 @@ export function digestOfHex(hex: string): string {
   return PREFIX + hex;
 }
 
-/** The digest of the bytes as they are at the call. @throws TypeError when they are not bytes. */
+/** @throws TypeError when they are not bytes */
 export async function digestOf(bytes: Uint8Array): Promise<string> {
-  requireBytes(bytes);
-  if (bytes.byteLength <= STEP) return digestOfHex(createHash('sha256').update(bytes).digest('hex'));
-  // It takes its own copy at once, but none of shared memory.
-  const unshared = bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
-  return digestOfHex(Buffer.from(await webcrypto.subtle.digest('SHA-256', unshared)).toString('hex'));
+  const hash = createHash('sha256');
+  for (const step of stepsOf(bytes)) {
+    hash.update(step);
+    if (step.byteLength === STEP) await nextTurn();
+  }
+  return digestOfHex(hash.digest('hex'));
 }
 
-/** The bytes in steps, each a copy. @throws TypeError when they are not bytes. */
+/** The bytes in steps. @throws TypeError when they are not bytes */
 export function* stepsOf(bytes: Uint8Array): Iterable<Uint8Array> {
-  requireBytes(bytes);
-  for (let at = 0; at < bytes.byteLength; at += STEP) yield new Uint8Array(bytes.subarray(at, at + STEP));
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('A blob is made of Uint8Arrays.');
+  for (let at = 0; at < bytes.byteLength; at += STEP) yield bytes.subarray(at, at + STEP);
 }
 
-/** @throws TypeError */
-export function requireBytes(bytes: unknown): void {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('A blob is made of Uint8Arrays.');
+/** Lets the loop come round. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => atEndOfTurn(resolve));
 }
 
 export function notFound(): LeaseholdError {

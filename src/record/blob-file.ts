@@ -42,8 +42,10 @@ export async function writeBlob(
   try {
     const hash = createHash('sha256');
     for await (const chunk of chunks) {
-      for (const step of stepsOf(chunk)) {
-        admit?.(step.byteLength);
+      for (const given of stepsOf(chunk)) {
+        admit?.(given.byteLength);
+        // A copy: whoever gave it may change it before it is on the disk.
+        const step = new Uint8Array(given);
         hash.update(step);
         for (let at = 0; at < step.byteLength; ) at += (await handle.write(step, at)).bytesWritten;
       }

@@ -193,7 +193,11 @@ class FileBlobStore implements Required<BlobStore> {
       // Dated first: a sweep of another process that takes it away after this sees the date and puts it back.
       await lutimes(path, seconds, seconds);
       const { handle } = await openBlob(path);
-      await verify(handle, hex).finally(() => handle.close());
+      try {
+        await verify(handle, hex);
+      } finally {
+        await handle.close();
+      }
     } catch (error) {
       const code = codeOf(error);
       if (code === 'ERR_LEASEHOLD_BLOB_CORRUPT') {

@@ -4,14 +4,17 @@
  * Invariants: bytes are copied in and out, so nobody can change a stored blob; equal bytes of one tenant are kept once,
  * and no tenant sees another's. Deliberately absent: anything that survives the process.
  */
+import { createHash } from 'node:crypto';
 import type { BlobStore, BlobSweep, NamedBlob, SweepOptions } from '../model/stores.ts';
 import { type Clock, systemClock } from '../model/time.ts';
-import { digestOf, hexOf, notFound, requireBytes, stepsOf } from './blob-digest.ts';
+import { digestOfHex, isDigest, nextTurn, notFound, STEP, stepsOf } from './blob-digest.ts';
 import { type BlobLimits, BlobRoom } from './blob-room.ts';
 import { recentMsOf } from './blob-sweep.ts';
 
 interface Kept {
-  readonly bytes: Uint8Array;
+  /** Its bytes in steps. */
+  readonly steps: readonly Uint8Array[];
+  readonly size: number;
   /** When it was last put, `Clock.wall`. */
   putAt: number;
 }
@@ -27,30 +30,19 @@ class MemoryBlobStore implements Required<BlobStore> {
   }
 
   async put(tenant: string, bytes: Uint8Array): Promise<string> {
-    requireBytes(bytes);
-    const own = new Uint8Array(bytes);
-    const digest = await digestOf(own);
-    if (!this.#renew(tenant, digest)) {
-      this.#room.claim(tenant).take(own.byteLength);
-      this.#keep(tenant, digest, own);
-    }
+    const { digest, steps, size } = await copyOf([bytes], () => undefined);
+    if (this.#renew(tenant, digest)) return digest;
+    this.#room.claim(tenant).take(size);
+    this.#keep(tenant, digest, steps, size);
     return digest;
   }
 
   async putStream(tenant: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
     const claim = this.#room.claim(tenant);
-    const steps: Uint8Array[] = [];
     try {
-      for await (const chunk of chunks) {
-        for (const step of stepsOf(chunk)) {
-          claim.take(step.byteLength);
-          steps.push(step);
-        }
-      }
-      const own = new Uint8Array(Buffer.concat(steps));
-      const digest = await digestOf(own);
+      const { digest, steps, size } = await copyOf(chunks, claim.take);
       if (this.#renew(tenant, digest)) claim.release();
-      else this.#keep(tenant, digest, own);
+      else this.#keep(tenant, digest, steps, size);
       return digest;
     } catch (error) {
       claim.release();
@@ -59,11 +51,22 @@ class MemoryBlobStore implements Required<BlobStore> {
   }
 
   async get(tenant: string, digest: string): Promise<Uint8Array> {
-    return new Uint8Array(this.#find(tenant, digest));
+    const { steps, size } = this.#find(tenant, digest);
+    const bytes = new Uint8Array(size);
+    let at = 0;
+    for (const step of steps) {
+      bytes.set(step, at);
+      at += step.byteLength;
+      if (step.byteLength === STEP) await nextTurn();
+    }
+    return bytes;
   }
 
   async *getStream(tenant: string, digest: string): AsyncGenerator<Uint8Array, void, void> {
-    yield* stepsOf(this.#find(tenant, digest));
+    for (const step of this.#find(tenant, digest).steps) {
+      yield new Uint8Array(step);
+      if (step.byteLength === STEP) await nextTurn();
+    }
   }
 
   async sweep(named: AsyncIterable<NamedBlob> | Iterable<NamedBlob>, options: SweepOptions = {}): Promise<BlobSweep> {
@@ -75,20 +78,19 @@ class MemoryBlobStore implements Required<BlobStore> {
       for (const [digest, blob] of blobs) {
         if (blob.putAt >= before || live.get(tenant)?.has(digest) === true) continue;
         blobs.delete(digest);
-        this.#room.count(tenant, -blob.bytes.byteLength);
+        this.#room.count(tenant, -blob.size);
         removed += 1;
-        bytes += blob.bytes.byteLength;
+        bytes += blob.size;
       }
       if (blobs.size === 0) this.#tenants.delete(tenant);
     }
     return { removed, bytes };
   }
 
-  #find(tenant: string, digest: string): Uint8Array {
-    hexOf(digest);
-    const kept = this.#tenants.get(tenant)?.get(digest);
+  #find(tenant: string, digest: string): Kept {
+    const kept = isDigest(digest) ? this.#tenants.get(tenant)?.get(digest) : undefined;
     if (kept === undefined) throw notFound();
-    return kept.bytes;
+    return kept;
   }
 
   /** True when the blob is there: then it counts as put now. */
@@ -98,13 +100,37 @@ class MemoryBlobStore implements Required<BlobStore> {
     return kept !== undefined;
   }
 
-  #keep(tenant: string, digest: string, bytes: Uint8Array): void {
+  #keep(tenant: string, digest: string, steps: readonly Uint8Array[], size: number): void {
     const blobs = this.#tenants.get(tenant) ?? new Map<string, Kept>();
-    this.#tenants.set(tenant, blobs.set(digest, { bytes, putAt: this.#clock.wall() }));
+    this.#tenants.set(tenant, blobs.set(digest, { steps, size, putAt: this.#clock.wall() }));
   }
 }
 
-/** A store in memory for `maxBytes` of distinct blobs (default 64 MiB), all tenants together. */
+/** Copies what comes, and names what was copied. `admit` is asked before each step and may throw. */
+async function copyOf(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  admit: (bytes: number) => void,
+): Promise<{ digest: string; steps: Uint8Array[]; size: number }> {
+  const hash = createHash('sha256');
+  const steps: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    for (const given of stepsOf(chunk)) {
+      admit(given.byteLength);
+      const step = new Uint8Array(given);
+      hash.update(step);
+      steps.push(step);
+      size += step.byteLength;
+      if (step.byteLength === STEP) await nextTurn();
+    }
+  }
+  return { digest: digestOfHex(hash.digest('hex')), steps, size };
+}
+
+/**
+ * A store in memory for `maxBytes` of distinct blobs (default 64 MiB), all tenants together. `clock` dates blobs, for `sweep`.
+ * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` naming the option
+ */
 export function memoryBlobStore({
   clock = systemClock,
   ...limits

@@ -31,6 +31,19 @@ export async function gathered(steps: AsyncIterable<Uint8Array>): Promise<Buffer
   return Buffer.concat(list);
 }
 
+/** Counts the turns of the loop until `work` is done. */
+async function turning(turns: { count: number }, work: Promise<unknown>): Promise<void> {
+  let isDone = false;
+  const done = work.then(() => {
+    isDone = true;
+  });
+  do {
+    turns.count += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  } while (!isDone);
+  await done;
+}
+
 export function blobStoreContract(open: Open): void {
   describe('a blob', () => {
     it('is named by its SHA-256 and given back as it was put', async () => {
@@ -60,6 +73,41 @@ export function blobStoreContract(open: Open): void {
         expect(bytes.equals(await store.get(tenant, digest))).toBe(true);
         expect(bytes.equals(await gathered(store.getStream(tenant, digest)))).toBe(true);
       }
+    });
+
+    it('is taken in pieces of at most 1 MiB, each in a turn of the loop of its own', async () => {
+      const store = open({ maxBytes: 32 * MEBIBYTE });
+      const turns = { count: 0 };
+      const taken: { turn: number; bytes: number }[] = [];
+      class Watched extends Uint8Array {
+        override subarray(begin = 0, end = this.length): Uint8Array<ArrayBuffer> {
+          const piece = new Uint8Array(this.buffer as ArrayBuffer, begin, Math.min(end, this.length) - begin);
+          taken.push({ turn: turns.count, bytes: piece.length });
+          return piece;
+        }
+      }
+      const bytes = new Watched(8 * MEBIBYTE);
+      await turning(turns, store.put('acme', bytes));
+      await turning(turns, store.putStream('other', [bytes]));
+      expect(taken.reduce((sum, piece) => sum + piece.bytes, 0)).toBeGreaterThanOrEqual(2 * bytes.length);
+      expect(Math.max(...taken.map((piece) => piece.bytes))).toBeLessThanOrEqual(MEBIBYTE);
+      expect(new Set(taken.map(({ turn }) => turn)).size).toBe(taken.length);
+      for await (const step of store.getStream('acme', digestOf(bytes)))
+        expect(step.byteLength).toBeLessThanOrEqual(MEBIBYTE);
+    });
+
+    it('is what was hashed, though its source changes it as soon as it was taken', async () => {
+      const store = open();
+      class Restless extends Uint8Array {
+        override subarray(begin = 0, end = this.length): Uint8Array<ArrayBuffer> {
+          const piece = new Uint8Array(this.buffer as ArrayBuffer, begin, Math.min(end, this.length) - begin);
+          queueMicrotask(() => piece.fill(9));
+          return piece;
+        }
+      }
+      const digest = await store.putStream('acme', [new Restless(4 * MEBIBYTE)]);
+      expect(digest).toBe(digestOf(new Uint8Array(4 * MEBIBYTE)));
+      expect(digestOf(await store.get('acme', digest))).toBe(digest);
     });
 
     it('is taken from shared memory too', async () => {
