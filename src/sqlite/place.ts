@@ -73,5 +73,9 @@ export async function ensureFile(path: string): Promise<void> {
   // Windows has no descriptors of directories.
   if (process.platform === 'win32') return;
   const directory = await open(dirname(path), 'r');
-  await directory.sync().finally(() => directory.close());
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
 }

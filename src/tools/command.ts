@@ -12,7 +12,7 @@ import { invalidOption } from '../model/errors.ts';
 import { durationOr, listOf, nested, wordOr } from '../model/option-checks.ts';
 import type { OutputLimits } from '../model/option-shapes.ts';
 import type { OutputRules, Tool, ToolTerms } from '../model/tool.ts';
-import type { CommandPlan, OnOrphans } from '../model/work.ts';
+import type { CommandWork, OnOrphans } from '../model/work.ts';
 import { toFailure } from '../wire/failure.ts';
 
 /** What a command that was run to its end is worth. Its output stands in the result's `output`. */
@@ -123,10 +123,9 @@ export function commandTool<I extends z.ZodType>(
   const settled = {
     okExitCodes: exitCodes(definition.okExitCodes),
     onOrphans: wordOr('onOrphans', definition.onOrphans, ['kill', 'allow', 'fail'], 'kill'),
-    drain: drainOf(definition.drain),
     publicArgs,
   };
-  const plan = (input: unknown): CommandPlan => {
+  const plan = (input: unknown): ReturnType<CommandWork['plan']> => {
     const accepted = input as z.output<I>;
     const directory =
       typeof cwd === 'function' ? computed('cwd', () => cwd(accepted), isText, 'a path') : (cwd ?? null);
@@ -144,7 +143,7 @@ export function commandTool<I extends z.ZodType>(
   };
   return Object.freeze<Tool<z.input<I>, CommandValue>>({
     ...terms,
-    work: Object.freeze({ kind: 'command', drain: settled.drain, plan }),
+    work: Object.freeze({ kind: 'command', drain: drainOf(definition.drain), plan }),
     output: null,
     effects: effectsOf(definition.effects, ['none', 'opaque']),
     isolation: 'process',
@@ -222,7 +221,7 @@ function exitCodes(given: unknown): readonly number[] {
   return codes;
 }
 
-function drainOf(given: CommandTerms['drain']): CommandPlan['drain'] {
+function drainOf(given: CommandTerms['drain']): CommandWork['drain'] {
   const { quietMs, maxMs } = nested<NonNullable<CommandTerms['drain']>>('drain', given, DRAIN);
   const most = durationOr('drain.maxMs', maxMs, 2_000);
   const quiet = durationOr('drain.quietMs', quietMs, Math.min(250, most));
