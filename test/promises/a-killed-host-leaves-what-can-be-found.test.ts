@@ -42,7 +42,7 @@ describe('a host killed', () => {
     expect(living(`${hostPid}.`)).toEqual([]);
   });
 
-  it('while a program runs leaves it with the mark of the host, by which a look finds and ends it', async () => {
+  it('while a program runs leaves it with a mark, by which it is found and ended', async () => {
     const { pid, marker, gone, hostPid } = await killedHostOf('program');
     expect(marker).toMatch(new RegExp(`^${hostPid}\\.\\d+\\.`));
     expect(living(`${hostPid}.`)).toEqual([`node (${pid})`]);
