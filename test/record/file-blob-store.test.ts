@@ -19,9 +19,12 @@ import { fileBlobStore } from '../../src/record/file-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { fullDisk } from '../support/tmpfs-disk.ts';
 import { makeFifo, scratch } from '../tools/scratch.ts';
-import { blobStoreContract, withCode } from './blob-contract.ts';
+import { blobStoreContract, type Open, withCode } from './blob-contract.ts';
+import { blobLimitsContract } from './blob-limits-contract.ts';
 
-blobStoreContract((options = {}) => fileBlobStore({ root: scratch(), ...options }));
+const openNew: Open = (options = {}) => fileBlobStore({ root: scratch(), ...options });
+blobStoreContract(openNew);
+blobLimitsContract(openNew);
 
 type Store = Required<BlobStore>;
 const MEBIBYTE = 1024 * 1024;
