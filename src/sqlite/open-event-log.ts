@@ -16,9 +16,12 @@ import { readEvents, readOpenIntents } from './rows.ts';
 import { SqliteEventLog, type SqliteLog } from './sqlite-event-log.ts';
 
 export interface SqliteEventLogOptions {
-  /** Made when missing, in a directory that exists, on a local file system. */
+  /**
+   * Made when missing, in a directory that exists, on a local file system. While it is open, nothing else in this process may
+   * open and close it, be it to copy it: that drops the locks of the process (POSIX).
+   */
   readonly file: string;
-  /** Default: `node` where this Node has it, else `better-sqlite3`. */
+  /** Default: `node` where this Node has it, else `better-sqlite3`. In one process the same for one file: they share no locks. */
   readonly driver?: DriverName;
   /** Applied when the log is opened. Default: everything is kept. */
   readonly retain?: Retain;

@@ -19,7 +19,11 @@ import { MAX_BODY_BYTES, STALE_EPOCH } from './schema.ts';
 export interface SqliteLog extends EventLog {
   readonly durability: 'synced';
   readonly health: LogHealth;
-  /** Resolves once the entry is on disk; rejects with `ERR_LEASEHOLD_LOG_ORDER`, `_LOG_ENTRY`, `_LOG_LOCKED` or `_LOG_WRITE_FAILED`. */
+  /**
+   * Resolves once the entry is on disk. An entry whose write failed may still be found after a crash that follows at once; one
+   * that was acknowledged always is.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_LOG_ORDER`, `_LOG_ENTRY`, `_LOG_LOCKED` or `_LOG_WRITE_FAILED`
+   */
   append(event: NewLogEvent): Promise<LogEvent>;
   onHealth(listener: (health: LogHealth) => void): () => void;
   /** Writes what waits, then lets the file go. Never rejects. */
@@ -46,6 +50,7 @@ export class SqliteEventLog implements SqliteLog {
   readonly #clock: Clock;
   readonly #insert: Statement;
   readonly #history: Statement;
+  readonly #backlog: Statement;
   readonly #attempts = new Map<string, AttemptOrder>();
   readonly #listeners = new Set<(health: LogHealth) => void>();
   #waiting: Waiting[] = [];
@@ -64,8 +69,13 @@ export class SqliteEventLog implements SqliteLog {
       `SELECT kind, intent, json_extract(body, '$.verdict') AS verdict FROM events
         WHERE request_id = ? AND attempt = ? ORDER BY ord`,
     );
+    // Before SQLite 3.51 this is itself a checkpoint: right as well, only more often than needed.
+    this.#backlog = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   }
 
+  get epoch(): number {
+    return this.#connection.epoch;
+  }
   get health(): LogHealth {
     return this.#health;
   }
@@ -183,19 +193,20 @@ export class SqliteEventLog implements SqliteLog {
     this.#waiting = [];
     for (const { reject } of refused) reject(this.#failure);
     this.#turn('failed');
-    // A damaged file and a lost lock do not heal.
-    if (this.#failure.code === 'ERR_LEASEHOLD_LOG_WRITE_FAILED') this.#armProbe();
+    // A damaged file and a lost lock do not heal; and who heard of the failure may have closed the log.
+    if (this.#failure?.code === 'ERR_LEASEHOLD_LOG_WRITE_FAILED' && this.health === 'failed') this.#armProbe();
   }
 
   #armProbe(): void {
     this.#probe = this.#clock.setTimeout(() => this.#tryWriting(), PROBE_MS, false);
   }
 
-  /** A write as real as any: the log heals when it reaches the disk. */
+  /** Writes as real as any, to both files: the log heals when they reach the disk. */
   #tryWriting(): void {
     try {
       const { database, epoch } = this.#connection;
       database.prepare('UPDATE writer SET probed_at = ? WHERE epoch = ?').run(this.#clock.wall(), epoch);
+      database.exec('PRAGMA wal_checkpoint(PASSIVE)');
       this.#probe = null;
       this.#failure = null;
       this.#turn('writable');
@@ -213,13 +224,13 @@ export class SqliteEventLog implements SqliteLog {
     }
   }
 
-  /** In SQLite before 3.51 the first pragma is itself a checkpoint: right as well, only more often. */
   #checkpoint(): void {
     if (this.#health !== 'writable') return;
-    const { database } = this.#connection;
     try {
-      const { log, checkpointed } = database.prepare('PRAGMA wal_checkpoint(NOOP)').get() ?? {};
-      if (Number(log) - Number(checkpointed) > CHECKPOINT_PAGES) database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      const { log, checkpointed } = this.#backlog.get() ?? {};
+      if (Number(log) - Number(checkpointed) > CHECKPOINT_PAGES) {
+        this.#connection.database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      }
     } catch (error) {
       this.#fail(error, []);
     }

@@ -5,6 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LogEvent } from '../../src/model/stores.ts';
+import { openForReading } from '../../src/sqlite/open-event-log.ts';
 import { all, code } from '../record/event-log-contract.ts';
 import { DRIVERS, logFile, opened } from './sqlite-rig.ts';
 
@@ -73,8 +74,12 @@ describe.each(DRIVERS)('a writer on $name', (driver) => {
       const { told, untilTold, kill } = writer(file, driver.name, 'append');
       await untilTold(/^\d/, count);
       await kill();
+      const reader = await openForReading(file, { driver: driver.name });
+      const seen = await all(reader.read());
+      await reader.close();
       const { log } = await opened(driver, file);
       const events = await all(log.read());
+      expect(seen).toEqual(events);
       expectWhole(events);
       const found = new Set(events.map(({ seq, requestId, kind }) => `${seq} ${requestId} ${kind}`));
       for (const line of told) if (/^\d+ \S+ \w+$/.test(line)) acknowledged.add(line);

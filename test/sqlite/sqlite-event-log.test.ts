@@ -136,6 +136,14 @@ describe.each(DRIVERS)('sqliteEventLog on $name', (driver) => {
     expect(heard).toHaveLength(2);
   });
 
+  it('closed by who hears of its failure, sets no timer', async () => {
+    const { log, database, clock } = await opened(driver);
+    log.onHealth((health) => health === 'failed' && void log.close());
+    database.exec('PRAGMA query_only = ON');
+    await expect(log.append(event('prepared'))).rejects.toThrow(code('LOG_WRITE_FAILED'));
+    expect([log.health, clock.pending]).toEqual(['closed', 0]);
+  });
+
   it('keeps the write-ahead log short by checkpoints of its own', async () => {
     const { log, database } = await opened(driver);
     for (let n = 0; n < 60; n += 1) {
