@@ -7,6 +7,9 @@ import { createSupervisor, defineTool, type RunResult } from 'leasehold';
 import { z } from 'zod';
 import type { Fate, FaultAdapter, Isolation, Settled, Work } from '../support/fault-adapter.ts';
 
+/** A process begins once all of its input is there, and a busy machine copies 64 MB slowly. */
+const START_MS = 10_000;
+
 function fateOf(result: RunResult<unknown>): Fate {
   const lease = result.lease;
   if (lease === null || lease.isolate === null) return 'untouched';
@@ -39,7 +42,12 @@ const leaseholdIn = (isolation: Isolation): FaultAdapter => ({
       isolates: options.isolates,
       limits: { process: options.isolates },
       standby: options.standby,
-      defaults: { graceMs: options.graceMs, killMs: options.killMs, runTimeoutMs: options.runTimeoutMs },
+      defaults: {
+        graceMs: options.graceMs,
+        killMs: options.killMs,
+        runTimeoutMs: options.runTimeoutMs,
+        ...(isolation === 'process' && { startMs: START_MS }),
+      },
       resourceLimits: { maxOldGenerationSizeMb: options.maxOldGenerationSizeMb },
     });
     await supervisor.untilReady();
