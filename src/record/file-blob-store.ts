@@ -5,14 +5,11 @@
  * once it will last; what is read is what was put, or it is refused. No name that somebody gave becomes part of a path.
  * Deliberately absent: a count of what other stores on the same root put since this one was opened.
  */
-import { createHash } from 'node:crypto';
 import { type FileHandle, lstat, lutimes, mkdir, rename, unlink } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { invalidOption } from '../model/errors.ts';
+import { dirname, join } from 'node:path';
 import type { BlobStore, BlobSweep, NamedBlob, SweepOptions } from '../model/stores.ts';
 import { type Clock, systemClock } from '../model/time.ts';
-import { corrupt, digestOf, digestOfHex, hexOf, isDigest, stepsOf } from './blob-digest.ts';
+import { corrupt, digestOf, digestOfHex, isDigest, stepsOf } from './blob-digest.ts';
 import {
   blobsUnder,
   codeOf,
@@ -24,6 +21,7 @@ import {
   verify,
   writeBlob,
 } from './blob-file.ts';
+import { folderOf, type Place, placeOf, rootOf } from './blob-place.ts';
 import { type BlobLimits, BlobRoom } from './blob-room.ts';
 import { recentMsOf } from './blob-sweep.ts';
 import { clearLeft, temporaryName } from './blob-temporaries.ts';
@@ -36,25 +34,24 @@ export interface FileBlobStoreOptions extends BlobLimits {
   readonly clock?: Clock;
 }
 
-/** Where one blob is. */
-interface Place {
-  readonly folder: string;
-  readonly hex: string;
-  readonly path: string;
-}
+/** Whole blobs that are put or got at once. */
+const LANES = 64;
 
 class FileBlobStore implements Required<BlobStore> {
   readonly #root: string;
   readonly #temporaries: string;
   readonly #clock: Clock;
   readonly #room: BlobRoom;
+  /** By path: nobody removes what another is putting. */
   readonly #turns = new BlobTurns();
+  readonly #lanes = new BlobTurns();
+  #asked = 0;
   /** Folders known to be there and to last. */
   readonly #folders = new Set<string>();
   #opening: Promise<void> | null = null;
 
   constructor({ root, clock = systemClock, ...limits }: FileBlobStoreOptions) {
-    this.#root = pathOf(root);
+    this.#root = rootOf(root);
     this.#temporaries = join(this.#root, 'tmp');
     this.#clock = clock;
     this.#room = new BlobRoom(limits, 1024 ** 3);
@@ -62,9 +59,9 @@ class FileBlobStore implements Required<BlobStore> {
 
   async put(tenant: string, bytes: Uint8Array): Promise<string> {
     const digest = await digestOf(bytes);
-    const place = this.#placeOf(tenant, digest);
+    const place = placeOf(this.#root, tenant, digest);
     await this.#open();
-    const add = (): Promise<void> => this.#add(place, bytes);
+    const add = (): Promise<void> => this.#inLane(() => this.#add(place, bytes));
     // Once more when the ground was taken away: a directory that somebody removed, a temporary that was taken for left.
     await this.#turns.take(place.path, () => add().catch((error: unknown) => unless('ENOENT')(error) ?? add()));
     return digest;
@@ -77,7 +74,7 @@ class FileBlobStore implements Required<BlobStore> {
     let digest = '';
     await this.#write(folder, chunks, null, (temporary, hex) => {
       digest = digestOfHex(hex);
-      const { path } = this.#placeOf(tenant, digest);
+      const { path } = placeOf(this.#root, tenant, digest);
       return this.#turns.take(path, async () => {
         if (await this.#renew({ folder, hex, path })) return false;
         await rename(temporary, path);
@@ -87,16 +84,18 @@ class FileBlobStore implements Required<BlobStore> {
     return digest;
   }
 
-  async get(tenant: string, digest: string): Promise<Uint8Array> {
-    const { handle, size, hex } = await this.#reach(tenant, digest);
-    try {
-      const bytes = new Uint8Array(size);
-      // What has grown since it was opened is not what its name says.
-      await verify(handle, hex, (step, at) => bytes.set(step.subarray(0, Math.max(0, size - at)), at));
-      return bytes;
-    } finally {
-      await handle.close();
-    }
+  get(tenant: string, digest: string): Promise<Uint8Array> {
+    return this.#inLane(async () => {
+      const { handle, size, hex } = await this.#reach(tenant, digest);
+      try {
+        const bytes = new Uint8Array(size);
+        // What has grown since it was opened is not what its name says.
+        await verify(handle, hex, (step, at) => bytes.set(step.subarray(0, Math.max(0, size - at)), at));
+        return bytes;
+      } finally {
+        await handle.close();
+      }
+    });
   }
 
   async *getStream(tenant: string, digest: string): AsyncGenerator<Uint8Array, void, void> {
@@ -113,7 +112,8 @@ class FileBlobStore implements Required<BlobStore> {
     const before = this.#clock.wall() - recentMsOf(options);
     await this.#open();
     const live = new Set<string>();
-    for await (const { tenant, digest } of named) if (isDigest(digest)) live.add(this.#placeOf(tenant, digest).path);
+    for await (const { tenant, digest } of named)
+      if (isDigest(digest)) live.add(placeOf(this.#root, tenant, digest).path);
     let [removed, bytes] = [0, 0];
     for await (const blob of blobsUnder(this.#root)) {
       if (blob.mtimeMs >= before || live.has(blob.path)) continue;
@@ -123,6 +123,12 @@ class FileBlobStore implements Required<BlobStore> {
       bytes += size;
     }
     return { removed, bytes };
+  }
+
+  /** In one of a few lanes, so that a burst of calls does not use up the descriptors of the host. Not for what others hold open. */
+  #inLane<T>(work: () => Promise<T>): Promise<T> {
+    this.#asked += 1;
+    return this.#lanes.take(String(this.#asked % LANES), work);
   }
 
   /** Makes the root, clears what was left in it, and counts. Done by the first that needs it; after a failure, by the next. */
@@ -233,16 +239,9 @@ class FileBlobStore implements Required<BlobStore> {
   }
 
   async #reach(tenant: string, digest: string): Promise<{ handle: FileHandle; size: number; hex: string }> {
-    const { hex, path } = this.#placeOf(tenant, digest);
+    const { hex, path } = placeOf(this.#root, tenant, digest);
     await this.#open();
     return { ...(await openBlob(path)), hex };
-  }
-
-  /** @throws LeaseholdError `ERR_LEASEHOLD_BLOB_NOT_FOUND` for what is no digest, before a path is made of it */
-  #placeOf(tenant: string, digest: string): Place {
-    const hex = hexOf(digest);
-    const folder = folderOf(tenant);
-    return { folder, hex, path: join(this.#root, folder, hex) };
   }
 
   /** Makes the folder of a tenant, and makes it last. */
@@ -253,17 +252,6 @@ class FileBlobStore implements Required<BlobStore> {
     await syncDirectory(this.#root);
     this.#folders.add(folder);
   }
-}
-
-/** By JSON, which keeps apart what UTF-8 cannot say. */
-function folderOf(tenant: string): string {
-  return createHash('sha256').update(JSON.stringify(tenant)).digest('hex');
-}
-
-function pathOf(root: unknown): string {
-  const path = root instanceof URL && root.protocol === 'file:' ? fileURLToPath(root) : root;
-  if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path);
-  throw invalidOption('root', root, 'a path or a file URL');
 }
 
 /**

@@ -89,6 +89,26 @@ describe('fileBlobStore', () => {
     expect(bytes.equals(await store.get('acme', digest))).toBe(true);
   });
 
+  it('opens no more than 64 files at once, however many blobs are put and got', async () => {
+    const store = fileBlobStore({ root: scratch() });
+    const openFiles = () => readdirSync('/proc/self/fd').length;
+    let [most, isDone] = [0, false];
+    const before = openFiles();
+    const calls = Array.from({ length: 300 }, async () =>
+      store.get('acme', await store.put('acme', randomBytes(4_096))),
+    );
+    const done = Promise.all(calls).finally(() => {
+      isDone = true;
+    });
+    do {
+      await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, openFiles());
+    } while (!isDone);
+    expect(await done).toHaveLength(300);
+    expect(most - before).toBeGreaterThan(1);
+    expect(most - before).toBeLessThanOrEqual(64);
+  });
+
   it('stores nothing of bytes that change while they are put', async () => {
     const root = scratch();
     const store = fileBlobStore({ root, maxBytes: 4 * MEBIBYTE });
