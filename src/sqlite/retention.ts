@@ -21,8 +21,8 @@ const DAY_MS = 86_400_000;
 const COPIED_ROWS = 2_000;
 
 /**
- * Applies `retain` to a log that is held for writing; the space is given back. Rows are copied some thousand a turn; the last
- * step, which packs the file, holds the loop for as long as it takes to write what is kept.
+ * Applies `retain` to a log that is held for writing; the space is given back. Rows are copied some thousand a turn; choosing
+ * them before and packing the file after hold the loop, for about a second at some hundred thousand entries.
  * @throws LeaseholdError `ERR_LEASEHOLD_LOG_WRITE_FAILED`; the log is then as it was
  */
 export async function applyRetention(connection: Connection, { days, attempts }: Retain, now: number): Promise<void> {
