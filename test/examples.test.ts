@@ -88,7 +88,7 @@ describe('examples/plugin-processes', () => {
       'crash: failed, The isolate ended while the tool ran, with signal SIGSEGV.',
       'abort: failed, The isolate ended while the tool ran, with signal SIGABRT.',
       'block: timed-out, The tool did not end within runTimeoutMs (500 ms).',
-      'hog: failed, The isolate reached its heap limit and was ended.',
+      'hog: failed, The isolate ran out of memory and was ended.',
       expect.stringMatching(/^pry: failed, Access to this API has been restricted/),
       'upper: succeeded, HELLO',
       'this program goes on; 0 processes are left',

@@ -60,6 +60,7 @@ export class CommandSource implements TenureSource {
 class CommandTenure implements Tenure {
   readonly sharesWords = true;
   readonly poll = afterPoll;
+  readonly transitMs = 0;
   readonly nonce = mintNonce();
   readonly words = new Int32Array(WORDS);
   readonly installed = Promise.resolve();

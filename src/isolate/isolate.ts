@@ -121,9 +121,9 @@ export class Isolate {
     this.leases += 1;
   }
 
-  /** Whether a stop and a start that cross are seen by one of both sides. */
-  get sharesWords(): boolean {
-    return this.#tenure.sharesWords;
+  /** How its far side is reached. */
+  get reach(): Pick<Tenure, 'sharesWords' | 'transitMs'> {
+    return this.#tenure;
   }
 
   /** Calls back once what the far side has already said can be heard. At once where a sweep hears all. */

@@ -79,7 +79,7 @@ function failureOf(attempt: Attempt | null) {
 }
 
 function exhausted(): RunError {
-  return wordedError('OUT_OF_MEMORY', 'Error', 'The isolate reached its heap limit and was ended.');
+  return wordedError('OUT_OF_MEMORY', 'Error', 'The isolate ran out of memory and was ended.');
 }
 
 function wordedFrom(
