@@ -7,8 +7,8 @@
 import { admit } from './decide/admission.ts';
 import { stopBoundMs } from './decide/bounds.ts';
 import { laneOf } from './decide/lanes.ts';
+import { Impairments } from './impairments.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
-import type { IsolateInfo } from './isolate/fleet-shape.ts';
 import { type Asking, Fleets } from './isolate/fleets.ts';
 import type { TenureSource } from './isolate/tenure.ts';
 import { invalidOption, LeaseholdError } from './model/errors.ts';
@@ -16,13 +16,16 @@ import { mintId } from './model/ids.ts';
 import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
 import type { RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
 import { DEFAULTS, parseRunOptions, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
+import type { RecoveryReport } from './model/recovery.ts';
 import type { RunResult } from './model/result.ts';
 import { STATUSES, type Status } from './model/stop.ts';
 import { settlesWithin } from './model/time.ts';
 import type { Tool } from './model/tool.ts';
+import { Opening } from './opening.ts';
 import { createRedactor } from './output/redaction.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
+import type { CloseReport, Statistics } from './reports.ts';
 import { Observers } from './run/observers.ts';
 import { Queue, type Waiting } from './run/queue.ts';
 import { Request } from './run/request.ts';
@@ -32,28 +35,6 @@ import type { ScopeStop } from './scope/child.ts';
 import type { Ctx } from './scope/ctx.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
 import type { RunScope as ScopeHandle } from './scope/scope-handle.ts';
-
-/** What `close` reports. */
-export interface CloseReport {
-  /** Requests that ended by themselves after the call. */
-  readonly settled: number;
-  /** Requests that the close ended. */
-  readonly interrupted: number;
-  /** Isolates whose end was not seen. */
-  readonly abandoned: readonly IsolateInfo[];
-}
-
-export interface Statistics {
-  readonly state: ActorTree['state'];
-  readonly isolates: Readonly<
-    Record<'booting' | 'idle' | 'leased' | 'resetting' | 'quarantined' | 'abandoned', number>
-  >;
-  readonly queue: { readonly depth: number; readonly oldestMs: number };
-  readonly requests: Readonly<Record<Status, number>>;
-  readonly replacements: number;
-  readonly protocolViolations: number;
-  readonly worstCaseStopMs: number;
-}
 
 /** What `close` keeps back of its bound to see isolates end. Milliseconds, at most a quarter of the bound. */
 const CLOSE_RESERVE_MS = 250;
@@ -66,6 +47,8 @@ export class Supervisor implements AsyncDisposable {
   readonly #observers: Observers;
   readonly #root: RunScope;
   readonly #requestHost: RequestHost;
+  readonly #impairments: Impairments;
+  readonly #opening: Opening;
   readonly #ended: Record<Status, number>;
   #violations = 0;
   #closing: Promise<CloseReport> | null = null;
@@ -84,18 +67,19 @@ export class Supervisor implements AsyncDisposable {
     };
     this.#actors = new ActorTree(mintId('supervisor'), violated, config.inspect);
     this.#observers = new Observers(config.clock, config.observers);
+    this.#impairments = new Impairments((reason) => this.#impair(reason));
     this.#fleets = new Fleets(config, tenures, this.#actors, {
       onCapacity: () => this.#onCapacity(),
       onViolation: violated,
       onIsolateEvent: (type, isolate) => this.#observers.tell({ type, isolate }),
-      onImpairment: (reason) => this.#impair(reason),
+      onImpairment: (reason) => this.#impairments.note('isolates', reason),
       isAwaited: () => this.#readying.length > 0,
       waiting: (lane) => this.#queue.waiting(lane),
     });
     const { capacity } = config.queue;
     const hasRoomFor = (waiting: number) =>
       admit({ state: 'open', waiting, capacity, ahead: waiting, idle: this.#fleets.freeThreads }) === 'ok';
-    this.#queue = new Queue(hasRoomFor, (asking) => this.#fleets.acquire(asking));
+    this.#queue = new Queue(hasRoomFor, (asking) => (this.#opening.isOpen ? this.#fleets.acquire(asking) : null));
     const eventLog = config.eventLog ?? memoryEventLog();
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
@@ -126,13 +110,15 @@ export class Supervisor implements AsyncDisposable {
       submit: (...call) => this.#submit(...call),
     };
     this.#root = new RunScope(scopeHost, null, undefined);
-    this.#actors.send({ type: 'OPENED' });
+    const onDecided = () => this.#onDecided();
+    this.#opening = new Opening({ config, eventLog, blobs, redactor, impairments: this.#impairments, onDecided });
+    this.#opening.begin();
     this.#fleets.fill();
   }
 
   /**
-   * Resolves once all isolates and the standby are booted; at once later on.
-   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DEGRADED` when isolates die at boot, `ERR_LEASEHOLD_CLOSED`.
+   * Resolves once the log is recovered and all isolates and the standby are booted; at once later on.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DEGRADED` when isolates die at boot or the log fails, `ERR_LEASEHOLD_CLOSED`.
    */
   untilReady(): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -140,6 +126,14 @@ export class Supervisor implements AsyncDisposable {
       this.#fleets.hasten();
       this.#tellReady();
     });
+  }
+
+  /**
+   * What earlier hosts left open in the event log, and what became of it. It runs by itself at the start, before anything is
+   * granted; this is its report. Where the log could not be read it is tried again.
+   */
+  recover(): Promise<RecoveryReport> {
+    return this.#opening.recovered();
   }
 
   /** Resolves when the queue has room, or when the supervisor closes. */
@@ -203,6 +197,7 @@ export class Supervisor implements AsyncDisposable {
     const hurryBy = closedAt + withinMs - reserveMs;
     const shutdown: ScopeStop = { kind: 'shutdown', atMs: closedAt, scope: this.#root.id, hurryBy };
     this.#actors.send({ type: 'DRAIN' });
+    this.#opening.end();
     this.#root.seal();
     this.#queue.release();
     this.#tellReady();
@@ -246,6 +241,11 @@ export class Supervisor implements AsyncDisposable {
     if (this.#readying.length > 0) this.#tellReady();
   }
 
+  #onDecided(): void {
+    if (this.#actors.state === 'opening') this.#actors.send({ type: 'OPENED' });
+    this.#onCapacity();
+  }
+
   #impair(reason: string | null): void {
     if (this.#closing !== null) return;
     this.#actors.send(reason === null ? { type: 'HEAL' } : { type: 'DEGRADE', reason });
@@ -256,7 +256,7 @@ export class Supervisor implements AsyncDisposable {
   #tellReady(): void {
     const { state } = this.#actors;
     const refusal = admit({ state, waiting: 0, capacity: 1, ahead: 0, idle: 1 });
-    if (refusal === 'ok' && !this.#fleets.isFull) return;
+    if (refusal === 'ok' && !(this.#opening.isOpen && this.#fleets.isFull)) return;
     const waiting = this.#readying;
     this.#readying = [];
     for (const { resolve, reject } of waiting) {

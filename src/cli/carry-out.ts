@@ -9,6 +9,7 @@ import type { OutputPiece, RunScope, Supervisor, Tool } from '../index.ts';
 import { createSupervisor } from '../index.ts';
 import { createRedactor } from '../output/redaction.ts';
 import type { RequestOrder } from './arguments.ts';
+import { openRecord, recoveredLines } from './record.ts';
 import { Report } from './report.ts';
 import { EXIT_CODES, EXIT_USAGE } from './usage.ts';
 import { resultText, valueText } from './value-text.ts';
@@ -38,8 +39,16 @@ export async function carryOut(order: RequestOrder, prepare: () => Promise<Erran
     const values = secretsIn(order.secretEnv);
     if (values.length > 0) hide = hidden(values);
     const errand = await prepare();
-    const supervisor = createSupervisor({ isolates: 1, standby: 0, redact: { values } });
-    return await request(order, errand, supervisor, new Report(process.stderr, hide), hide);
+    const report = new Report(process.stderr, hide);
+    const record = order.log === null ? null : await openRecord(order.log);
+    try {
+      const stores = record === null ? {} : { eventLog: record.eventLog, blobs: record.blobs };
+      const supervisor = createSupervisor({ isolates: 1, standby: 0, redact: { values }, ...stores });
+      if (record !== null) for (const line of recoveredLines(await supervisor.recover())) report.line(line);
+      return await request(order, errand, supervisor, report, hide);
+    } finally {
+      await record?.eventLog.close();
+    }
   } catch (error) {
     new Report(process.stderr, hide).line(`leasehold: ${wordsOf(error)}`);
     return { exitCode: EXIT_USAGE, stuck: false };

@@ -30,6 +30,7 @@ import type {
   SupervisorOptions,
   ThreadLimits,
 } from './option-shapes.ts';
+import type { Reconcile } from './recovery.ts';
 import { FINDING_KINDS, type FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import { type Clock, systemClock } from './time.ts';
@@ -61,6 +62,7 @@ export const DEFAULTS = Object.freeze({
     startMs: 1_000,
     sweepMs: 500,
     authorizeMs: 1_000,
+    reconcileMs: 5_000,
   }),
   output: Object.freeze<OutputLimits>({
     stdoutBytes: MIB,
@@ -95,6 +97,8 @@ export interface SupervisorConfig {
   /** Null: the one in memory. */
   readonly eventLog: EventLog | null;
   readonly blobs: BlobStore | null;
+  /** By the name of an intent. */
+  readonly reconcile: Readonly<Record<string, Reconcile>>;
   readonly observers: readonly Observer[];
   readonly clock: Clock;
   readonly inspect: Inspector | null;
@@ -120,8 +124,9 @@ function completed<T extends object>(
 const SUPERVISOR = names(
   ...['isolates', 'standby', 'maxAbandoned', 'queue', 'defaults', 'resourceLimits', 'share', 'recycle', 'restart'],
   ...['limits', 'authorize', 'health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock', 'inspect'],
+  'reconcile',
 );
-const SUPERVISOR_LATER = names('reconcile', 'retry', 'repair');
+const SUPERVISOR_LATER = names('retry', 'repair');
 const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRangeSizeMb', 'stackSizeMb'] as const;
 
 /**
@@ -179,6 +184,7 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
     authorize: functionOr('authorize', given.authorize),
     eventLog: objectOr('eventLog', given.eventLog, ['append', 'read', 'openIntents']),
     blobs: objectOr('blobs', given.blobs, ['put', 'get']),
+    reconcile: hooksOf(given.reconcile),
     observers: observersOf(given.observers),
     clock: objectOr('clock', given.clock, ['now', 'wall', 'setTimeout', 'clearTimeout']) ?? systemClock,
     inspect: inspectorOf(given.inspect),
@@ -211,6 +217,14 @@ function condemnPolicy(value: Readonly<Partial<Record<FindingKind, boolean>>> | 
     }
   }
   return Object.freeze({ ...given });
+}
+
+function hooksOf(value: SupervisorOptions['reconcile']): SupervisorConfig['reconcile'] {
+  const given = value === undefined ? {} : optionsObject<Readonly<Record<string, unknown>>>('reconcile', value);
+  for (const [name, hook] of Object.entries(given)) {
+    if (typeof hook !== 'function') throw invalidOption(`reconcile.${name}`, hook, 'a function');
+  }
+  return Object.freeze({ ...given }) as SupervisorConfig['reconcile'];
 }
 
 function inspectorOf(value: Inspector | undefined): Inspector | null {

@@ -61,6 +61,8 @@ export type LogHealth = 'writable' | 'failed' | 'closed';
 export interface EventLog {
   /** What an acknowledged append survives. */
   readonly durability: Durability;
+  /** What entries appended from now on are stamped with; those of smaller epochs are of writers that are gone. Absent: unknown. */
+  readonly epoch?: number;
   /** Absent: always `writable`. */
   readonly health?: LogHealth;
   /** Calls `listener`, which must not throw, after each change of `health`. What it returns ends that. */

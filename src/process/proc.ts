@@ -98,7 +98,7 @@ export async function hasInEnvironment(pid: number, entry: string): Promise<bool
 }
 
 /** A process that is stuck keeps one thread of the pool, however often it is asked for. */
-function environmentOf(pid: number): Promise<string> {
+export function environmentOf(pid: number): Promise<string> {
   const known = reading.get(pid);
   if (known !== undefined) return known;
   const read = readFile(`/proc/${pid}/environ`, 'latin1').finally(() => reading.delete(pid));

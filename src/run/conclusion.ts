@@ -10,10 +10,11 @@ import type { Denial } from '../model/ruling.ts';
 import { settlesWithin } from '../model/time.ts';
 import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
+import { closedBody } from '../record/entry-bodies.ts';
 import type { Attempt } from './attempt.ts';
 import type { Refusal } from './attempt-setting.ts';
 import { type Complaint, explain } from './explain.ts';
-import type { Particulars } from './particulars.ts';
+import { keepingOf, type Particulars } from './particulars.ts';
 import { isCutOff, isOutputWhole, report } from './report.ts';
 
 /** How a request came to its end, as far as its stops do not say it. */
@@ -71,8 +72,8 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
     reportNow(false);
     return;
   }
-  const { status, cause, code } = verdict;
-  const logged = attempt.journal.tryWrite('closed', { status, cause: cause?.kind ?? null, code }, attempt.capture);
+  const body = closedBody(verdict, end.value, keepingOf(particulars, redactor));
+  const logged = attempt.journal.tryWrite('closed', body, attempt.capture);
   if (typeof logged === 'boolean') {
     reportNow(logged);
     return;

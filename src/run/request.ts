@@ -29,7 +29,7 @@ import { Early } from './early.ts';
 import { Hops } from './hops.ts';
 import { redactedLabels } from './labels.ts';
 import { brokenObserver } from './observers.ts';
-import { type Particulars, particularsOf } from './particulars.ts';
+import { type Particulars, particularsOf, preparedOf } from './particulars.ts';
 import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
 import type { RequestHost } from './request-host.ts';
@@ -243,7 +243,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     if (this.definition.work.kind === 'inline')
       this.#hops = new Hops(attempt, this.#fixed.clock, this.#redactor, (...asked) => this.#ask(input, ...asked));
     for (const message of this.#early.notes) this.#note(message);
-    void journal.tryWrite('prepared', { tool: this.definition.name, effects: this.definition.effects }, capture);
+    const hasSecrets = this.#redactor !== this.#host.redactor;
+    const prepared = preparedOf(this.#fixed, { input, labels: this.#labels, hasSecrets }, this.#redactor);
+    void journal.tryWrite('prepared', prepared, capture);
     void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
     for (const stop of this.#early.stops) attempt.stop(stop);

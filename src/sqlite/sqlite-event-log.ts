@@ -84,14 +84,13 @@ export class SqliteEventLog implements SqliteLog {
     return () => this.#listeners.delete(listener);
   }
 
-  async append(event: NewLogEvent): Promise<LogEvent> {
-    if (this.#health !== 'writable') throw this.#refusal();
-    const text = textOf(event);
-    const verdict = event.body['verdict'];
+  append(event: NewLogEvent): Promise<LogEvent> {
     return new Promise((resolve, reject) => {
+      if (this.#health !== 'writable') throw this.#refusal();
+      const text = textOf(event);
       if (this.#waiting.length === 0) atEndOfTurn(() => this.#flush());
       // A copy: what the caller does to its own meanwhile is not recorded.
-      this.#waiting.push({ event: { ...event }, text, verdict, resolve, reject });
+      this.#waiting.push({ event: { ...event }, text, verdict: event.body['verdict'], resolve, reject });
     });
   }
 
@@ -260,7 +259,8 @@ function textOf({ kind, body }: NewLogEvent): string {
     throw refused('is not plain', cause);
   }
   if (text?.startsWith('{') !== true) throw refused('is no object');
-  const bytes = Buffer.byteLength(text);
+  // No character takes more than three bytes.
+  const bytes = text.length * 3 <= MAX_BODY_BYTES ? 0 : Buffer.byteLength(text);
   if (bytes > MAX_BODY_BYTES) throw refused(`has ${bytes} bytes; ${MAX_BODY_BYTES} are the limit`);
   return text;
 }

@@ -103,7 +103,7 @@ describe('parseSupervisorOptions', () => {
     expect(config.output).toEqual({ ...DEFAULTS.output, readBytes: 0 });
   });
 
-  it.each(['reconcile', 'retry', 'repair'])('answers NOT_AVAILABLE when %s is given', (name) => {
+  it.each(['retry', 'repair'])('answers NOT_AVAILABLE when %s is given', (name) => {
     expect(supervisor({ [name]: () => undefined })).toThrow(withCode('NOT_AVAILABLE'));
     expect(supervisor({ [name]: undefined })).not.toThrow();
   });
