@@ -19,6 +19,7 @@ import type { BlobStore, EventLog, LogEvent, NewLogEvent, OpenIntent } from '../
 import { type Clock, settlesWithin } from '../model/time.ts';
 import { deepFrozen } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
+import { attemptKey } from './log-order.ts';
 import { type LostAttempt, type LostIntent, lostAttempts } from './lost-attempts.ts';
 import { type Answer, askHook, wordsOf } from './reconcile.ts';
 import { attemptNameOf, loggedIntentsOf, rerunnableOf, withheldFrom } from './rerun.ts';
@@ -79,6 +80,7 @@ class Recovery {
       for (const attempt of left) if (!this.#setting.ended.aborted) await this.#decide(attempt);
     };
     await Promise.all([...Array.from({ length: LANES }, lane), this.#look()]);
+    this.#sort(lost);
     return this.#told(true);
   }
 
@@ -212,6 +214,15 @@ class Recovery {
     const { requestId = null, attempt = null } = name ?? {};
     const message = wordsOf(error, this.#setting.redactor);
     this.#lists.failures.push({ step, requestId, attempt, intent, message });
+  }
+
+  /** Lists are in the order of the log, whichever attempt was decided first. */
+  #sort(lost: readonly LostAttempt[]): void {
+    const places = new Map(lost.map(({ first }, place) => [attemptKey(first), place]));
+    const placeOf = (item: { readonly requestId: string; readonly attempt: number }) =>
+      places.get(attemptKey(item)) ?? lost.length;
+    const { closed, held, rerunnable, reconciled } = this.#lists;
+    for (const list of [closed, held, rerunnable, reconciled]) list.sort((a, b) => placeOf(a) - placeOf(b));
   }
 
   #told(isRead: boolean): Recovered {
