@@ -24,10 +24,9 @@ export interface Aftermath extends Verdict {
 export function aftermath({ intents, checksOutput }: LostRecord): Aftermath {
   const state = intents.length === 0 ? 'queued' : 'running';
   const stop: Stop = { kind: 'host-lost', atMs: 0, state };
-  const outcome = outcomeOf(
-    intents.find(({ name }) => name === ''),
-    checksOutput,
-  );
+  const body = intents.find(({ name }) => name === '');
+  const isKnown = intents.every((intent) => intent.state !== 'dispatched');
+  const outcome = isKnown ? outcomeOf(body, checksOutput) : null;
   const verdict = classify({ rejected: null, denied: null, outcome, stops: [stop], intents, discardLate: false });
   const isUntouched = verdict.status === 'interrupted' && intents.every((intent) => intent.state === 'not-applied');
   return { ...verdict, isUntouched };
