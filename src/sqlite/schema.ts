@@ -20,11 +20,33 @@ const ATTEMPT = 'request_id = NEW.request_id AND attempt = NEW.attempt';
 const has = (kind: string, more = '') =>
   `EXISTS (SELECT 1 FROM events WHERE ${ATTEMPT} AND kind = '${kind}'${more && ` AND ${more}`})`;
 const SAME_INTENT = 'intent = NEW.intent';
-const refuse = (why: string, when: string) => `SELECT RAISE(ABORT, '${why}') WHERE ${when};`;
-const onInsert = (name: string, when: string, ...refusals: string[]) =>
-  `CREATE TRIGGER ${name} BEFORE INSERT ON events ${when} BEGIN ${refusals.join(' ')} END;`;
 const never = (name: string, change: string, when = '') =>
   `CREATE TRIGGER ${name} BEFORE ${change} ${when} BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;`;
+
+/** Why an entry is refused, and when; the first that holds is told. */
+const REFUSALS: readonly (readonly [why: string, when: string])[] = [
+  [STALE_EPOCH, 'NEW.epoch <> (SELECT epoch FROM writer)'],
+  ['seq goes back', 'NEW.seq <= (SELECT max(floor, coalesce((SELECT max(seq) FROM events), 0)) FROM writer)'],
+  ['ord has a gap', `NEW.ord <> (SELECT coalesce(max(ord) + 1, 0) FROM events WHERE ${ATTEMPT})`],
+  ['the attempt is closed', `NEW.kind NOT IN ('late', 'reconciled') AND ${has('closed')}`],
+  ['the attempt is not closed', `NEW.kind IN ('late', 'reconciled') AND NOT ${has('closed')}`],
+  ['the attempt is admitted already', `NEW.kind = 'admitted' AND ${has('admitted')}`],
+  ['the attempt is not admitted', `NEW.kind IN ('dispatched', 'progressed', 'settled') AND NOT ${has('admitted')}`],
+  [
+    'the intent is dispatched already',
+    `NEW.kind = 'dispatched' AND (${has('dispatched', SAME_INTENT)} OR ${has('settled', SAME_INTENT)})`,
+  ],
+  ['the intent is settled already', `NEW.kind = 'settled' AND ${has('settled', SAME_INTENT)}`],
+  [
+    'the intent is not dispatched',
+    `NEW.kind = 'settled' AND NEW.intent <> '' AND NOT ${has('dispatched', SAME_INTENT)}`,
+  ],
+  [
+    'the intent is not open',
+    `NEW.kind = 'reconciled' AND (NOT ${has('dispatched', SAME_INTENT)} OR ${has('settled', SAME_INTENT)}
+      OR ${has('reconciled', `${SAME_INTENT} AND json_extract(body, '$.verdict') IS NOT 'unknown'`)})`,
+  ],
+];
 
 /** One entry a row. Under any name: retention copies it. */
 export function eventsTable(name: string): string {
@@ -54,53 +76,8 @@ export const EVENTS_RULES = [
   "CREATE INDEX events_reconciled ON events (request_id, attempt, intent) WHERE kind = 'reconciled';",
   never('events_no_update', 'UPDATE ON events'),
   never('events_no_delete', 'DELETE ON events'),
-  onInsert(
-    'events_place',
-    '',
-    refuse(STALE_EPOCH, 'NEW.epoch <> (SELECT epoch FROM writer)'),
-    refuse('seq goes back', 'NEW.seq <= (SELECT max(floor, coalesce((SELECT max(seq) FROM events), 0)) FROM writer)'),
-    refuse('ord has a gap', `NEW.ord <> (SELECT coalesce(max(ord) + 1, 0) FROM events WHERE ${ATTEMPT})`),
-  ),
-  onInsert(
-    'events_before_closed',
-    "WHEN NEW.kind NOT IN ('late', 'reconciled')",
-    refuse('the attempt is closed', has('closed')),
-  ),
-  onInsert(
-    'events_after_closed',
-    "WHEN NEW.kind IN ('late', 'reconciled')",
-    refuse('the attempt is not closed', `NOT ${has('closed')}`),
-  ),
-  onInsert(
-    'events_once_admitted',
-    "WHEN NEW.kind IN ('dispatched', 'progressed', 'settled')",
-    refuse('the attempt is not admitted', `NOT ${has('admitted')}`),
-  ),
-  onInsert(
-    'events_admitted_once',
-    "WHEN NEW.kind = 'admitted'",
-    refuse('the attempt is admitted already', has('admitted')),
-  ),
-  onInsert(
-    'events_dispatched_once',
-    "WHEN NEW.kind = 'dispatched'",
-    refuse('the intent is dispatched already', `${has('dispatched', SAME_INTENT)} OR ${has('settled', SAME_INTENT)}`),
-  ),
-  onInsert(
-    'events_settled_once',
-    "WHEN NEW.kind = 'settled'",
-    refuse('the intent is settled already', has('settled', SAME_INTENT)),
-    refuse('the intent is not dispatched', `NEW.intent <> '' AND NOT ${has('dispatched', SAME_INTENT)}`),
-  ),
-  onInsert(
-    'events_reconciled_open',
-    "WHEN NEW.kind = 'reconciled'",
-    refuse(
-      'the intent is not open',
-      `NOT ${has('dispatched', SAME_INTENT)} OR ${has('settled', SAME_INTENT)} OR
-      ${has('reconciled', `${SAME_INTENT} AND json_extract(body, '$.verdict') IS NOT 'unknown'`)}`,
-    ),
-  ),
+  `CREATE TRIGGER events_order BEFORE INSERT ON events BEGIN SELECT CASE
+${REFUSALS.map(([why, when]) => `WHEN ${when} THEN RAISE(ABORT, '${why}')`).join('\n')}\nEND; END;`,
 ].join('\n');
 
 /** `floor`: no `seq` at or under it is given again, also when retention took the entry out. */

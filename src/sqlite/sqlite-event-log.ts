@@ -58,6 +58,10 @@ export class SqliteEventLog implements SqliteLog {
   #health: LogHealth = 'writable';
   #failure: LeaseholdError | null = null;
   #probe: Timer | null = null;
+  /** Of work at the end of this turn. */
+  #isScheduled = false;
+  /** The write-ahead log has grown so far that the next work is a checkpoint. */
+  #isBehind = false;
 
   constructor(connection: WritingConnection, clock: Clock) {
     const { database, seq } = connection;
@@ -88,9 +92,9 @@ export class SqliteEventLog implements SqliteLog {
     return new Promise((resolve, reject) => {
       if (this.#health !== 'writable') throw this.#refusal();
       const text = textOf(event);
-      if (this.#waiting.length === 0) atEndOfTurn(() => this.#flush());
       // A copy: what the caller does to its own meanwhile is not recorded.
       this.#waiting.push({ event: { ...event }, text, verdict: event.body['verdict'], resolve, reject });
+      this.#schedule();
     });
   }
 
@@ -104,6 +108,7 @@ export class SqliteEventLog implements SqliteLog {
   async close(): Promise<void> {
     if (this.#health === 'closed') return;
     while (this.#waiting.length > 0) this.#flush();
+    this.#isBehind = false;
     if (this.#probe !== null) this.#clock.clearTimeout(this.#probe);
     const { database } = this.#connection;
     try {
@@ -116,13 +121,25 @@ export class SqliteEventLog implements SqliteLog {
     } catch {
       // Nothing can be done about it here, and nothing is lost.
     }
-    this.#turn('closed');
+    this.#become('closed');
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    atEndOfTurn(() => this.#work());
+  }
+  /** A commit or a checkpoint: the one wait is never laid upon the other. */
+  #work(): void {
+    this.#isScheduled = false;
+    if (this.#isBehind) this.#checkpoint();
+    else this.#flush();
+    if (this.#isBehind || this.#waiting.length > 0) this.#schedule();
   }
 
   /** Commits what waits, at most `MAX_BATCH` of it. */
   #flush(): void {
     const batch = this.#waiting.splice(0, MAX_BATCH);
-    if (this.#waiting.length > 0) atEndOfTurn(() => this.#flush());
     if (batch.length === 0) return;
     const { database } = this.#connection;
     const seq = this.#seq;
@@ -141,8 +158,10 @@ export class SqliteEventLog implements SqliteLog {
       if (outcome instanceof Error) reject(outcome);
       else if (outcome !== undefined) resolve(outcome);
     }
-    // Not before the acknowledged have been told.
-    atEndOfTurn(() => this.#checkpoint());
+    this.#guard(() => {
+      const { log, checkpointed } = this.#backlog.get() ?? {};
+      this.#isBehind = Number(log) - Number(checkpointed) > CHECKPOINT_PAGES;
+    });
   }
 
   /** Inserts one entry, within the transaction; an error when it is refused alone. */
@@ -187,11 +206,12 @@ export class SqliteEventLog implements SqliteLog {
     this.#rollBack();
     // What was taken in is not recorded: each attempt is read anew when its next entry comes.
     this.#attempts.clear();
+    this.#isBehind = false;
     this.#failure = logError(this.#connection, error);
     const refused = [...batch, ...this.#waiting];
     this.#waiting = [];
     for (const { reject } of refused) reject(this.#failure);
-    this.#turn('failed');
+    this.#become('failed');
     // A damaged file and a lost lock do not heal; and who heard of the failure may have closed the log.
     if (this.#failure?.code === 'ERR_LEASEHOLD_LOG_WRITE_FAILED' && this.health === 'failed') this.#armProbe();
   }
@@ -208,7 +228,7 @@ export class SqliteEventLog implements SqliteLog {
       database.exec('PRAGMA wal_checkpoint(PASSIVE)');
       this.#probe = null;
       this.#failure = null;
-      this.#turn('writable');
+      this.#become('writable');
     } catch {
       this.#rollBack();
       this.#armProbe();
@@ -224,12 +244,14 @@ export class SqliteEventLog implements SqliteLog {
   }
 
   #checkpoint(): void {
-    if (this.#health !== 'writable') return;
+    this.#isBehind = false;
+    this.#guard(() => this.#connection.database.exec('PRAGMA wal_checkpoint(PASSIVE)'));
+  }
+
+  /** For work that no entry waits for. */
+  #guard(work: () => void): void {
     try {
-      const { log, checkpointed } = this.#backlog.get() ?? {};
-      if (Number(log) - Number(checkpointed) > CHECKPOINT_PAGES) {
-        this.#connection.database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-      }
+      work();
     } catch (error) {
       this.#fail(error, []);
     }
@@ -242,7 +264,7 @@ export class SqliteEventLog implements SqliteLog {
       : new LeaseholdError('LOG_WRITE_FAILED', why, { cause: this.#failure ?? undefined });
   }
 
-  #turn(health: LogHealth): void {
+  #become(health: LogHealth): void {
     this.#health = health;
     for (const listener of [...this.#listeners]) listener(health);
   }
