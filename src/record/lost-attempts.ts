@@ -83,7 +83,8 @@ function take(reading: Reading, event: LogEvent, byKey: Map<string, Set<LostInte
       return;
     }
     forget(reading, intent, byKey);
-    if (state !== 'applied') return;
+    // What was found out or assumed of one try says nothing new of another.
+    if (kind === 'reconciled' || state !== 'applied') return;
     for (const other of byKey.get(nameOf(tenant, known.open.key)) ?? []) {
       if (other.open.onAmbiguous === 'rerun-same-key') other.appliedBy = requestId;
     }

@@ -296,7 +296,7 @@ describe('recovery', () => {
         expect(await log.written()).toEqual([]);
         expect(second.report).toMatchObject({ closed: [], reconciled: [], held: first.report.held });
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
   });
 });
