@@ -80,7 +80,7 @@ export function crashScene(driver: SqliteDriver, url: string): Scene {
   const pids: number[] = [];
   const start = (seed: number, mode: 'work' | 'settle'): Host => {
     const args = ['--no-warnings', PROGRAM, log, driver.name, effects, url, told, String(seed), mode];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     if (child.pid !== undefined) pids.push(child.pid);
     const ended = once(child, 'close');
     onTestFinished(async () => {
