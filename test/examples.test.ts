@@ -51,6 +51,25 @@ describe('examples/charge-once', () => {
   });
 });
 
+describe('examples/charge-after-a-crash', () => {
+  it('charges each order once, whatever its killed host had got to', async () => {
+    const lines = await linesOf('examples/charge-after-a-crash/charge-after-a-crash.mjs');
+    expect(lines.slice(0, 5)).toEqual([
+      'order-1: succeeded, synced',
+      'the host was ended by SIGKILL',
+      'order-2: nobody knew; the server says applied',
+      'order-3: nobody knew; the server says not-applied',
+      'order-4: had not begun',
+    ]);
+    expect(lines.slice(5)).toEqual([
+      'order-3: succeeded, synced',
+      'order-4: succeeded, synced',
+      'the host ended with 0',
+      'charged: order-1, order-2, order-3, order-4',
+    ]);
+  });
+});
+
 describe('examples/agent-tools', () => {
   const linesWith = (...answers: string[]) => linesOf('examples/agent-tools/agent-tools.mjs', ...answers);
 
@@ -131,6 +150,7 @@ describe('examples', () => {
     expect(programs).toEqual([
       'examples/agent-tools/agent-tools.mjs',
       'examples/cancellable-batch/cancellable-batch.mjs',
+      'examples/charge-after-a-crash/charge-after-a-crash.mjs',
       'examples/charge-once/charge-once.mjs',
       'examples/plugin-host/plugin-host.mjs',
       'examples/plugin-processes/plugin-processes.mjs',
