@@ -79,6 +79,7 @@ export type { BlobStore, EventLog, LogEvent, LogEventKind, NewLogEvent, OpenInte
 export type { Clock, Timer } from './model/time.ts';
 export type { Effects, Isolation, Tool, ToolDefinition } from './model/tool.ts';
 export type { Hop } from './model/work.ts';
+export { type FileBlobStoreOptions, fileBlobStore } from './record/file-blob-store.ts';
 export { memoryBlobStore } from './record/memory-blob-store.ts';
 export { memoryEventLog } from './record/memory-event-log.ts';
 export type { CloseReport, Statistics } from './reports.ts';

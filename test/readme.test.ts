@@ -43,7 +43,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('README example', () => {
   it.each(blocks.filter(({ run }) => run))('$name prints what it says', async ({ name, prints }) => {
-    const { stdout, stderr } = await start(process.execPath, [join(folder, name)]);
+    const { stdout, stderr } = await start(process.execPath, ['--no-warnings', join(folder, name)]);
     expect({ lines: stdout.trimEnd().split('\n'), stderr }).toEqual({ lines: prints, stderr: '' });
   });
 

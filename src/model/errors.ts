@@ -59,11 +59,7 @@ export const ERROR_CODES = Object.freeze({
   AUTHORIZER_FAILED: row(true, 'DeniedError', 'The authorizer failed or did not answer in time.'),
   QUEUE_FULL: row(true, 'RefusedError', 'The queue is full.'),
   CLOSED: row(false, 'RefusedError', 'The supervisor is closed or closing, or the scope is closed.'),
-  DEGRADED: row(
-    true,
-    'RefusedError',
-    'Too many isolates failed or were abandoned; admission is refused until they heal.',
-  ),
+  DEGRADED: row(true, 'RefusedError', 'Isolates or the event log failed; admission is refused until they heal.'),
   PREPARED_NOT_CLAIMABLE: row(false, 'RefusedError', 'The prepared request is foreign, used or discarded.'),
   SCOPE_CLOSED: row(false, 'ScopeClosedError', 'The scope is closed; nothing can be started in it.'),
   INVALID_OPTION: row(false, 'LeaseholdError', 'An option is unknown, or its value is out of range.'),

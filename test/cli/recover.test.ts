@@ -18,7 +18,7 @@ async function kinds(file: string): Promise<string[]> {
 }
 
 describe('leasehold recover', () => {
-  it('tells what is to be decided and writes nothing, with 125 for an effect that is held', async () => {
+  it('tells what is to be decided, writes nothing, and ends with 125 for a held effect', async () => {
     const file = await leftLog();
     const { code, stdout, stderr } = await cli('recover', file);
     expect([code, stderr]).toEqual([125, '']);
