@@ -7,7 +7,7 @@
 import type { CommandPlan } from '../model/work.ts';
 import type { SpawnFailure, Survivor } from '../process/backend.ts';
 import { programOf } from '../process/spawn-failure.ts';
-import { nameOf, type SweepReport } from '../process/sweep.ts';
+import { namesOf, type SweepReport } from '../process/sweep.ts';
 import { type Failure, toPlain } from '../wire/failure.ts';
 import type {
   DrainedMessage,
@@ -55,9 +55,6 @@ export function answer(failure: Failure | null, ranMs: number, told: Told): Comm
     ...told,
   };
 }
-
-/** How many are named; the rest is a number. */
-const MOST_NAMES = 8;
 
 /** The process was never started. */
 export function failureOfStart(plan: CommandPlan, { reason, errno, message }: SpawnFailure): Failure {
@@ -117,8 +114,7 @@ export function hasLeft({ verdict }: SweepReport, orphans: readonly Survivor[] |
 /** What is left to itself, as the plan allows. Null: nobody could look. */
 export function findingOfRest(left: readonly Survivor[] | null): WireFinding {
   if (left === null || left.length === 0) return { kind: 'orphans-left', detail: 'not seen' };
-  const names = left.slice(0, MOST_NAMES).map(nameOf).join(', ');
-  return { kind: 'orphans-left', detail: `${counted(left.length)}: ${names}` };
+  return { kind: 'orphans-left', detail: `${counted(left.length)}: ${namesOf(left)}` };
 }
 
 function counted(number: number): string {

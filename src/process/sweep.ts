@@ -40,15 +40,19 @@ export interface SweepTarget {
 /** The first pause between looks, for what was killed to die; each is twice the one before. Milliseconds. */
 const PAUSE_MS = 10;
 
-/** How many are named. */
+/** How many are named; the rest is a number. */
 const MOST_NAMES = 8;
 
 /** `name (pid)` of those that hold a pipe. */
 export function holdersAmong(survivors: readonly Survivor[]): string[] {
   return survivors.filter(({ holdsPipe }) => holdsPipe).map(nameOf);
 }
-export function nameOf({ name, pid }: Survivor): string {
+function nameOf({ name, pid }: Survivor): string {
   return `${name} (${pid})`;
+}
+/** The names of the first of them, in one text. */
+export function namesOf(survivors: readonly Survivor[]): string {
+  return survivors.slice(0, MOST_NAMES).map(nameOf).join(', ');
 }
 
 /** Looks once without signalling; null without a way to look, or when the look failed or took longer than `withinMs`. */
@@ -129,7 +133,7 @@ class Search {
   /** What speaks against it when the time is over. */
   #rest(): string {
     if (this.#left.length === 0) return 'a pipe of the run is held by a process that cannot be seen';
-    const names = this.#left.slice(0, MOST_NAMES).map(nameOf).join(', ');
+    const names = namesOf(this.#left);
     if (this.#left.every(({ isForeign }) => isForeign)) return `a pipe of the run is held by ${names}`;
     return this.#isRefused ? `not permitted to end ${names}` : `still alive: ${names}`;
   }
