@@ -18,6 +18,7 @@ const NAMES = [
   'deep-queue',
   'looks',
   'who-hangs',
+  'durable',
 ];
 const { values, positionals } = parseArgs({ options: { smoke: { type: 'boolean' } }, allowPositionals: true });
 const smoke = values.smoke ?? false;
