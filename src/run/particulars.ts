@@ -71,7 +71,8 @@ export function keepingOf(
   redactor: Redactor,
 ): Keeping | null {
   if (durability === 'none') return null;
-  return { tenant: names.tenant, redactor, blobs: keptIn, clock, withinMs: bounds.sweepMs };
+  // Half of what the log has for its acknowledgement, so that a store that hangs costs the copy and not the entry.
+  return { tenant: names.tenant, redactor, blobs: keptIn, clock, withinMs: bounds.sweepMs / 2 };
 }
 
 /** The supervisor's limits completed by the tool's; themselves where the tool gives none. */
