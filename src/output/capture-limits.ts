@@ -152,10 +152,13 @@ export class OutputRecord {
     return Object.freeze({ ...told, ...bytes, eof });
   }
 
-  /** Standard error as its tool reads it. What throws, is no text, or is longer than what may be kept, leaves it as it came. */
+  /**
+   * Standard error as its tool reads it, where nothing of it was left out. What throws, is no text, or is longer than what may be
+   * kept, leaves it as it came.
+   */
   #readable(stream: Stream): Stream {
     const { readStderr } = this.#rules;
-    if (readStderr === null || stream.text === '') return stream;
+    if (readStderr === null || stream.text === '' || stream.truncated) return stream;
     try {
       const read: unknown = readStderr(stream.text);
       if (typeof read !== 'string' || read.length > Math.max(stream.text.length, this.#limits.stderrBytes))

@@ -188,6 +188,19 @@ describe('OutputRecord', () => {
     expect(readBy(broken)).toEqual(['x', 0]);
   });
 
+  it('lets no tool read its standard error across a gap', () => {
+    const wide = { ...limits, stderrBytes: 16, combinedBytes: 24 };
+    const texts: string[] = [];
+    const readStderr = (text: string) => {
+      texts.push(text);
+      return 'read';
+    };
+    const record = new OutputRecord(wide, undefined, { encoding: 'utf8', readStderr });
+    record.write('stderr', bytesOf('a'.repeat(40)));
+    expect(record.finish().stderr).toMatchObject({ truncated: true, text: expect.stringContaining('bytes omitted') });
+    expect(texts).toEqual([]);
+  });
+
   it('for any writes stays within every limit', () => {
     const write = fc.record({ stream: fc.constantFrom('stdout', 'stderr'), bytes: fc.uint8Array({ maxLength: 12 }) });
     fc.assert(
