@@ -10,6 +10,7 @@ import { mintId } from '../model/ids.ts';
 import type { FindingKind } from '../model/result.ts';
 import type { Clock, Timer } from '../model/time.ts';
 import type { Isolation } from '../model/work.ts';
+import { checkedHooks } from '../wire/hooks.ts';
 import { type IsolateHooks, type RunMessage, type WireFinding, WORD } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
 import type { ActorTree, IsolateActor } from './actor-tree.ts';
@@ -156,7 +157,7 @@ export class Isolate {
   /** What it may be asked between the answer of its tool and the end of the lease. Only while it is held. */
   hooks(): IsolateHooks {
     if (this.#channels === null) throw new Error('the isolate is not held');
-    return this.#channels.hooks();
+    return checkedHooks(this.#channels.hooks());
   }
 
   /** The lease is over and the isolate is fit: it may be leased again at once. */
@@ -266,7 +267,8 @@ export class Isolate {
         Atomics.sub(this.#tenure.words, WORD.CREDIT, record.credit);
         break;
       case 'child':
-        this.#children.note(record.pid, record.alive);
+        // What a process started is found without its word, and that could name any process of the machine.
+        if (this.kind === 'thread') this.#children.note(record.pid, record.alive);
         return;
       case 'call':
       case 'hook':

@@ -78,7 +78,10 @@ const FITS: Readonly<Record<IsolateMessage['t'], (record: Fields) => boolean>> =
     isFlag(r.stdoutEof) &&
     isFlag(r.stderrEof),
   progress: (r) =>
-    isCount(r.seq) && isNullOr(r.value, (x) => typeof x === 'number') && isAbsentOr(r.note, isText) && isCount(r.credit),
+    isCount(r.seq) &&
+    isNullOr(r.value, (x) => typeof x === 'number') &&
+    isAbsentOr(r.note, isText) &&
+    isCount(r.credit),
   log: (r) =>
     isCount(r.seq) &&
     isText(r.message) &&
