@@ -21,19 +21,34 @@ export async function recoverLog(order: RecoverOrder): Promise<number> {
   // Only what is there is decided: a writer would make the file.
   const reader = await opened(order.file);
   if (typeof reader === 'number') return reader;
-  if (!order.apply) return decide(order, { eventLog: reader, append: null }).finally(() => reader.close());
+  if (!order.apply) return decideAndClose(order, reader, null);
   await reader.close();
   try {
     const eventLog = await sqliteEventLog({ file: order.file });
-    return await decide(order, { eventLog, append: (event) => eventLog.append(event) }).finally(() => eventLog.close());
+    return await decideAndClose(order, eventLog, (event) => eventLog.append(event));
   } catch (error) {
     return complain(error);
   }
 }
 
-type Stores = Pick<Parameters<typeof recover>[0], 'eventLog' | 'append'>;
+type Setting = Parameters<typeof recover>[0];
 
-async function decide({ file, apply, json }: RecoverOrder, stores: Stores): Promise<number> {
+async function decideAndClose(
+  order: RecoverOrder,
+  eventLog: Setting['eventLog'] & { close(): Promise<void> },
+  append: Setting['append'],
+): Promise<number> {
+  try {
+    return await decide(order, { eventLog, append });
+  } finally {
+    await eventLog.close();
+  }
+}
+
+async function decide(
+  { file, apply, json }: RecoverOrder,
+  stores: Pick<Setting, 'eventLog' | 'append'>,
+): Promise<number> {
   const { report } = await recover({
     ...stores,
     blobs: fileBlobStore({ root: blobsOf(file) }),
