@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createSupervisor, defineTool, memoryEventLog, unwrap } from 'leasehold';
 import { sqliteEventLog } from 'leasehold/sqlite';
 import { z } from 'zod';
@@ -84,7 +85,7 @@ export const question = {
   keeps: 'durable',
   async measure({ smoke }) {
     const folder = mkdtempSync(join(tmpdir(), 'leasehold-durable-'));
-    const [attempts, runs, rounds] = smoke ? [256, 256, 2] : [5_000, 4_000, 7];
+    const [attempts, runs, rounds] = smoke ? [256, 256, 2] : [5_000, 2_000, 7];
     const log = await sqliteEventLog({ file: join(folder, 'log.db') });
     const naive = oneByOne(join(folder, 'naive.db'));
     const stores = { memory: memoryEventLog(), SQLite: await sqliteEventLog({ file: join(folder, 'runs.db') }) };
@@ -98,6 +99,7 @@ export const question = {
       'entries/s, one commit each': [],
       'loop delay p99, ms, entries': [],
       'loop delay p99, ms, runs': [],
+      'loop delay p99, ms, nothing to do': [],
     };
     const add = (name, figure) => {
       figures[name] ??= [];
@@ -112,6 +114,8 @@ export const question = {
         });
         add('entries/s, one commit a turn', (attempts * KINDS.length * 1_000) / turns);
         add('loop delay p99, ms, entries', delay);
+        // What this machine, busy with other things, takes by itself.
+        add('loop delay p99, ms, nothing to do', await delayOf(() => pause(turns)));
         const few = Math.ceil(attempts / 20);
         const each = await timed(() => keepAtOnce(AT_ONCE, few, () => attempt(naive)));
         add('entries/s, one commit each', (few * KINDS.length * 1_000) / each);
