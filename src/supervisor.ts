@@ -4,9 +4,9 @@
  * Invariants: nothing is shared between two supervisors; `close` settles within its bound and says what did not end; an idle
  * supervisor holds nothing open. Deliberately absent: signal handlers, `process.exit`, and anything global.
  */
-import { admit } from './decide/admission.ts';
+import { admit, refusalIn } from './decide/admission.ts';
 import { stopBoundMs } from './decide/bounds.ts';
-import { laneOf } from './decide/lanes.ts';
+import { kindOf } from './decide/lanes.ts';
 import { Impairments } from './impairments.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
 import { type Asking, Fleets } from './isolate/fleets.ts';
@@ -75,6 +75,7 @@ export class Supervisor implements AsyncDisposable {
       onImpairment: (reason) => this.#impairments.note('isolates', reason),
       isAwaited: () => this.#readying.length > 0,
       waiting: (lane) => this.#queue.waiting(lane),
+      waitingBeside: (lane) => this.#queue.waitingElsewhere(lane, (other) => kindOf(other) === kindOf(lane)),
     });
     const { capacity } = config.queue;
     const hasRoomFor = (waiting: number) =>
@@ -93,11 +94,14 @@ export class Supervisor implements AsyncDisposable {
       observers: this.#observers,
       aborts,
       queue: this.#queue,
-      admit: (tool, held) => {
+      admit: (lane, held) => {
+        const { state } = this.#actors;
+        const refusal = refusalIn(state) ?? (this.#fleets.isShut(lane) ? 'DEGRADED' : null);
+        if (refusal !== null) return refusal;
         const waiting = this.#queue.depth - held;
         // Those that are on their way into the line may want the same isolates.
-        const ahead = waiting - this.#queue.waitingElsewhere(laneOf(tool));
-        return admit({ state: this.#actors.state, waiting, capacity, ahead, idle: this.#fleets.free(tool) });
+        const ahead = waiting - this.#queue.waitingElsewhere(lane);
+        return admit({ state, waiting, capacity, ahead, idle: this.#fleets.free(lane) });
       },
       onResult: (request, result) => this.#onResult(request, result),
     };

@@ -90,10 +90,8 @@ async function request(
     const stuck = abandoned.some(({ kind }) => kind === 'thread');
     if (stuck) report.line('leasehold: the tool is stuck in a system call; ending the process');
     else if (abandoned.length > 0) report.line('leasehold: processes of the command may still be running');
-    if (isPrinted) return { exitCode: EXIT_CODES[result.status], stuck };
-    report.line('leasehold: nobody reads standard output; what is left of it was given up');
-    // Not 0: whoever reads on finds it cut.
-    return { exitCode: Math.max(EXIT_CODES.failed, EXIT_CODES[result.status]), stuck: true };
+    if (!isPrinted) report.line('leasehold: nobody reads standard output; ending the process');
+    return { exitCode: EXIT_CODES[result.status], stuck: stuck || !isPrinted };
   } finally {
     forget();
   }

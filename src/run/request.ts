@@ -171,7 +171,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   }
 
   #admission(held: 0 | 1): Admission {
-    return this.#scope.closed ? 'CLOSED' : this.#host.admit(this.definition, held);
+    return this.#scope.closed ? 'CLOSED' : this.#host.admit(this.lane, held);
   }
 
   #proceed(validated: Validated | null): void {
