@@ -5,7 +5,8 @@
  * environment and output never. Deliberately absent: when any of it is said (`command-life.ts`).
  */
 import type { CommandPlan } from '../model/work.ts';
-import type { SpawnFailure, Survivor } from '../process/backend.ts';
+import type { RunningProcess, SpawnFailure, Survivor } from '../process/backend.ts';
+import type { DrainEnd } from '../process/drain.ts';
 import { programOf } from '../process/spawn-failure.ts';
 import { namesOf, type SweepReport } from '../process/sweep.ts';
 import { type Failure, toPlain } from '../wire/failure.ts';
@@ -54,6 +55,16 @@ export function answer(failure: Failure | null, ranMs: number, told: Told): Comm
     ...(failure === null ? { value: { exitCode, signal } } : { failure }),
     ...told,
   };
+}
+
+/** Nothing more is read. */
+export function drained(
+  ended: DrainEnd,
+  ms: number,
+  holders: readonly string[],
+  isAtEnd: RunningProcess['isAtEnd'],
+): CommandRecord {
+  return { t: 'drained', ended, ms, holders, stdoutEof: isAtEnd.stdout, stderrEof: isAtEnd.stderr };
 }
 
 /** The process was never started. */

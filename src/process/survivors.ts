@@ -2,12 +2,12 @@
  * Processes that outlived the host that started them: told, and left alone.
  *
  * Invariants: a host is gone when no live process has both its pid and its start; where that cannot be told, nothing is claimed
- * of what it started. Deliberately absent: platforms without `/proc`, processes of other users, and signals.
+ * of what it started; of several hosts, one within the other, the nearest that is gone is told. Deliberately absent: platforms without `/proc`, processes of other users, and signals.
  */
 import { readFileSync } from 'node:fs';
 import type { SurvivingProcess } from '../model/recovery.ts';
 import { isoTime } from '../model/time.ts';
-import { MARKER } from './marker.ts';
+import { markersIn } from './marker.ts';
 import { environmentOf, isAlive, type ProcessStat, processes } from './proc.ts';
 
 /** Of a second: what start times count in, on every Linux that Node runs on. */
@@ -19,29 +19,33 @@ export async function survivorsOfLostHosts(): Promise<readonly SurvivingProcess[
   const all = processes().filter(isAlive);
   const startOf = new Map(all.map(({ pid, startTime }) => [pid, startTime]));
   const bootedAt = bootTime();
+  /** Without its start, a host cannot be told from a process that has its pid by now. */
+  const isLost = ({ pid, startTime }: Host) => (startTime === 0 ? !startOf.has(pid) : startOf.get(pid) !== startTime);
   const found = await Promise.all(
     all.map(async (stat): Promise<SurvivingProcess[]> => {
-      const host = stat.pid === process.pid ? null : await hostOf(stat);
-      if (host === null || startOf.get(host.pid) === host.startTime) return [];
-      // Without its start, a host cannot be told from a process that has its pid by now.
-      if (host.startTime === 0 && startOf.has(host.pid)) return [];
+      const hosts = stat.pid === process.pid ? [] : await hostsOf(stat);
+      const isOwn = hosts.some((host) => host.pid === process.pid && !isLost(host));
+      const lost = hosts.find(isLost);
+      // What this host itself has started is looked after, whoever is lost above it.
+      if (isOwn || lost === undefined) return [];
       const since = isoTime(bootedAt + (stat.startTime / TICKS) * 1_000);
-      return [{ pid: stat.pid, name: stat.name, since, host: host.pid }];
+      return [{ pid: stat.pid, name: stat.name, since, host: lost.pid }];
     }),
   );
   return found.flat();
 }
 
-/** The host named by the mark in a process's environment; null without one, or when it may not be seen. */
-async function hostOf({ pid }: ProcessStat): Promise<{ readonly pid: number; readonly startTime: number } | null> {
-  try {
-    const environment = await environmentOf(pid);
-    const mark = environment.split('\0').find((entry) => entry.startsWith(`${MARKER}=`));
-    const [, host, start] = /^(\d+)\.(\d+)\./.exec(mark?.slice(MARKER.length + 1) ?? '') ?? [];
-    return host === undefined ? null : { pid: Number(host), startTime: Number(start) };
-  } catch {
-    return null;
-  }
+interface Host {
+  readonly pid: number;
+  readonly startTime: number;
+}
+
+/** The hosts a process runs under, by the marks in its environment, the nearest first; none when it may not be seen. */
+async function hostsOf({ pid }: ProcessStat): Promise<Host[]> {
+  return markersIn(await environmentOf(pid)).map((marker) => {
+    const [host, start] = marker.split('.').map(Number);
+    return { pid: host ?? 0, startTime: start ?? 0 };
+  });
 }
 
 /** Milliseconds since the Unix epoch. */

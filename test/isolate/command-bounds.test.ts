@@ -123,6 +123,52 @@ describe('a command that was told to stop', () => {
   });
 });
 
+describe('a command whose standard input broke', () => {
+  it('is told TERM with its input left open, and KILL after its grace', async () => {
+    const { ran, backend, process, advance } = running();
+    process.breakStdin(new RangeError('broke'));
+    expect([backend.sent, process.isStdinClosed]).toEqual([['SIGTERM', 'SIGCONT'], false]);
+    await advance(1_999);
+    expect(backend.sent).toEqual(['SIGTERM', 'SIGCONT']);
+    await advance(1);
+    expect(backend.sent).toEqual(['SIGTERM', 'SIGCONT', 'SIGKILL']);
+    process.end(null, 'SIGKILL');
+    await settle();
+    expect(ran.all('settled')).toMatchObject([{ ok: false, failure: { name: 'RangeError', ofStop: false } }]);
+  });
+
+  it('after it had ended by itself, keeps its value', async () => {
+    const { ran, backend, process } = running();
+    backend.ended = true;
+    process.breakStdin(new RangeError('broke'));
+    process.endPipes();
+    process.end(0);
+    await settle();
+    expect([ran.all('settled')[0]?.ok, backend.sent]).toEqual([true, []]);
+  });
+
+  it('after it was told to stop, ends by the stop', async () => {
+    const { ran, backend, process } = running();
+    ran.stop();
+    process.breakStdin(new RangeError('broke'));
+    process.end(null, 'SIGTERM');
+    await settle();
+    expect(ran.all('settled')).toMatchObject([{ failure: { name: 'AbortError', ofStop: true } }]);
+    expect(backend.sent).toEqual(['SIGTERM', 'SIGCONT']);
+  });
+
+  it('and is told to stop afterwards, is not told TERM twice and fails by its input', async () => {
+    const { ran, backend, process } = running();
+    process.breakStdin(new RangeError('broke'));
+    ran.stop();
+    expect(process.isStdinClosed).toBe(true);
+    process.end(null, 'SIGTERM');
+    await settle();
+    expect(ran.all('settled')).toMatchObject([{ failure: { name: 'RangeError', ofStop: false } }]);
+    expect(backend.sent).toEqual(['SIGTERM', 'SIGCONT']);
+  });
+});
+
 describe('the tenure', () => {
   it('tells nothing from within a call', () => {
     const { ran, process } = running();

@@ -17,6 +17,7 @@ const LETTERS = [
   'group gone',
   'all gone',
   'zombie',
+  'input breaks',
   'stop',
   'kill',
   '1 ms',
@@ -38,7 +39,7 @@ describe('a command', () => {
         const { backend, clock, process, ran, advance } = running({ onOrphans });
         backend.group = 'alive';
         backend.found = async () => [survivor({ isMember: true, holdsPipe: true })];
-        let hasExited = false;
+        let [hasExited, isBroken] = [false, false];
         backend.reach = () => (backend.group === 'gone' ? 'gone' : 'sent');
         const exit = () => {
           if (!hasExited) process.end(0);
@@ -57,6 +58,10 @@ describe('a command', () => {
           },
           zombie: () => {
             backend.ended = true;
+          },
+          'input breaks': () => {
+            if (!isBroken) process.breakStdin(new RangeError('broke'));
+            isBroken = true;
           },
           stop: () => ran.stop(),
           kill: () => ran.tenure.terminate(),

@@ -4,7 +4,7 @@
  * Invariant: nothing ran where a start failed, and the failure says why in one form whatever Node said. Deliberately
  * absent: how commands end (`command.test.ts`).
  */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -118,6 +118,14 @@ describe('a command', () => {
   });
 });
 
+function* brokenAfter(bytes: number): Generator<Buffer> {
+  yield Buffer.alloc(bytes);
+  throw new RangeError('broke');
+}
+function failed(error: Error): Readable {
+  return new Readable().on('error', () => undefined).destroy(error);
+}
+
 describe('standard input', () => {
   it('ends at once where there is none', async () => {
     const ran = command().run(shell('cat; echo end'));
@@ -146,21 +154,35 @@ describe('standard input', () => {
     expect(await ran.terminated()).toEqual({ code: 0, signal: null, error: null });
   });
 
-  it('of a stream that fails ends there', async () => {
-    const stdin = new Readable({ read: () => undefined });
-    const ran = command().run(shell('echo ready; cat; echo end', { stdin }));
-    await ran.untilText('ready');
-    stdin.destroy(new Error('the source broke'));
-    await ran.end();
-    expect(ran.text()).toBe('ready\nend\n');
+  it.each<[string, () => unknown, object]>([
+    ['that is not there', () => createReadStream(join(folder, 'missing')), { fields: { code: 'ENOENT' } }],
+    ['that throws midway', () => Readable.from(brokenAfter(1_000)), { name: 'RangeError', message: 'broke' }],
+    ['that was destroyed before', () => Readable.from(['never']).destroy(), { name: 'Error' }],
+    ['that had failed before', () => failed(new RangeError('broke')), { name: 'RangeError', message: 'broke' }],
+    ['of objects', () => Readable.from([{ a: 1 }]), { name: 'TypeError' }],
+    ['of numbers after bytes', () => Readable.from([Buffer.from('one'), 2]), { name: 'TypeError' }],
+    ['that is none', () => ({ pipe: () => undefined, on: () => undefined }), { name: 'TypeError' }],
+    ['that only claims to be bytes', () => Object.create(Uint8Array.prototype), {}],
+  ])('from a source %s fails the run by it, and never shows its end', async (_name, source, failure) => {
+    const ran = command().run(shell('cat; echo end', { stdin: source() as Readable }));
+    const { settled, looked } = await ran.end();
+    expect(settled.failure).toMatchObject({ code: 'TOOL_ERROR', ofStop: false, ...failure });
+    expect([settled.exit, ran.text(), looked.findings]).toEqual([
+      { code: null, signal: 'SIGTERM' },
+      expect.not.stringContaining('end'),
+      [],
+    ]);
     await ran.terminated();
   });
 
-  it('of a stream that was destroyed before is empty', async () => {
-    const stdin = Readable.from(['never']).destroy();
-    const ran = command().run(shell('cat; echo end', { stdin }));
-    await ran.end();
-    expect(ran.text()).toBe('end\n');
+  it('from a source that broke ends a program that ignores it after the grace', async () => {
+    const stdin = new Readable({ read: () => undefined });
+    const ran = command().run(shell("trap '' TERM; echo ready; cat; echo end", { stdin }), 20);
+    await ran.untilText('ready');
+    stdin.destroy(new RangeError('broke'));
+    const { settled } = await ran.end();
+    expect(settled).toMatchObject({ exit: { signal: 'SIGKILL' }, failure: { name: 'RangeError' } });
+    expect(ran.text()).toBe('ready\n');
     await ran.terminated();
   });
 

@@ -38,7 +38,7 @@ describe('Clearance', () => {
     expect([told, clock.pending]).toEqual([['clean', 'clear'], 0]);
   });
 
-  it('of a contaminated run tells the report at once, and is clear once nothing is left', async () => {
+  it('of a contaminated run tells so at once, and is clear once nothing is left', async () => {
     const backend = leaving();
     const { clock, told } = clearing(backend);
     await clock.advance(500);

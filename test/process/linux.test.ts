@@ -1,15 +1,15 @@
 /**
- * The backend of Linux on real processes, and the reading of `/proc` and of a macOS listing.
+ * The backend of Linux on real processes.
  *
  * Invariant: every process is one this file started, and is waited for by its own words or its state. Deliberately absent:
- * leases and time.
+ * leases, time, and odd lines of `/proc` (`listings.test.ts`).
  */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Leader, ProcessRequest, RunningProcess } from '../../src/process/backend.ts';
-import { survivorsIn } from '../../src/process/darwin.ts';
 import { linuxBackend } from '../../src/process/linux.ts';
-import { parseStat, statOf } from '../../src/process/proc.ts';
+import { MARKER } from '../../src/process/marker.ts';
+import { processes, statOf } from '../../src/process/proc.ts';
 import { signalGroup, signalProcess } from '../../src/process/signals.ts';
 import { isLive, leavesNoProcess, makeFifo, pidOf, turnsUntil } from '../support/process-rig.ts';
 
@@ -132,7 +132,64 @@ describe('a group', () => {
   });
 });
 
+describe('a probe', () => {
+  function counting() {
+    let lists = 0;
+    const listing = () => {
+      lists += 1;
+      return processes();
+    };
+    return { probe: linuxBackend(listing).probe, lists: () => lists };
+  }
+
+  it('lists nothing while the leader lives, or when its group is gone', async () => {
+    const { probe, lists } = counting();
+    const [lives, ends] = [start('sleep 45'), start('exit 0')];
+    await turnsUntil(ends.isOver);
+    expect([probe(lives.leader), probe(ends.leader), lists()]).toEqual(['alive', 'gone', 0]);
+    await Promise.all([lives.remove(), ends.remove()]);
+  });
+
+  it('lists once in a turn for all groups that outlived their leaders, and anew later', async () => {
+    const { probe, lists } = counting();
+    const runs = Array.from({ length: 5 }, () => start('sleep 45 >/dev/null 2>&1 & exit 0'));
+    await turnsUntil(() => runs.every((run) => run.isOver()));
+    expect(runs.map((run) => probe(run.leader))).toEqual(runs.map(() => 'alive'));
+    expect(lists()).toBe(1);
+    const [first] = runs;
+    if (first !== undefined) signalGroup(first.leader.pid, 'SIGKILL');
+    await turnsUntil(() => first !== undefined && probe(first.leader) === 'gone');
+    for (const run of runs.slice(1)) expect(probe(run.leader)).toBe('alive');
+    await Promise.all(runs.map((run) => run.remove()));
+  });
+
+  it('of a group that is not in the list of its turn lists again', async () => {
+    let first: ReturnType<typeof processes> | null = [];
+    const { probe } = linuxBackend(() => {
+      const list = first ?? processes();
+      first = null;
+      return list;
+    });
+    const ran = start('sleep 45 >/dev/null 2>&1 & exit 0');
+    await turnsUntil(ran.isOver);
+    expect(probe(ran.leader)).toBe('alive');
+    await ran.remove();
+  });
+});
+
 describe('a look', () => {
+  it('finds what a host within the run has started, and the other way it does not', async () => {
+    const outer = start('exec sleep 45');
+    process.env[MARKER] = outer.leader.marker;
+    const inner = start('exec sleep 45');
+    delete process.env[MARKER];
+    const pidsOf = async ({ leader }: Started) => (await backend.look(leader, true))?.map(({ pid }) => pid);
+    expect(await pidsOf(outer)).toEqual([outer.leader.pid, inner.leader.pid].sort((a, b) => a - b));
+    expect(await pidsOf(inner)).toEqual([inner.leader.pid]);
+    await inner.remove();
+    await outer.remove();
+  });
+
   it('finds nothing of a run that is over', async () => {
     const ran = start('exit 0');
     await turnsUntil(() => ran.isOver() && ran.process.isRead);
@@ -214,41 +271,5 @@ describe('a link', () => {
     const ran = start('exit 0');
     expect(ran.process.link).toBe(null);
     await ran.remove();
-  });
-});
-
-describe('parseStat', () => {
-  const tail = Array.from({ length: 15 }, () => '0').join(' ');
-
-  it('reads past a name that looks like the rest of the line', () => {
-    expect(parseStat(`12 (a) Z 1 (b\n) S 5 6 7 ${tail} 99 0`)).toEqual({
-      pid: 12,
-      name: 'a) Z 1 (b?',
-      state: 'S',
-      group: 6,
-      session: 7,
-      startTime: 99,
-    });
-  });
-
-  it.each(['', 'nothing', '12 (sh) S 1', '12 )(', `x (sh) S 5 6 7 ${tail} 99`])('takes no half a line: %j', (text) => {
-    expect(parseStat(text)).toBe(null);
-  });
-});
-
-describe('survivorsIn', () => {
-  const listing = [
-    '  100   100 Ss   Mon Nov  2 10:00:00 2026 /bin/sh -c x LEASEHOLD_RUN=1.0.a',
-    '  101   100 Z    Mon Nov  2 10:00:00 2026 (sh)',
-    '  102   102 S+   Mon Nov  2 10:00:01 2026 /usr/bin/sleep 45 LEASEHOLD_RUN=1.0.a',
-    '  103   103 S    Mon Nov  2 10:00:01 2026 /usr/bin/sleep 45 LEASEHOLD_RUN=1.0.ab',
-    'no line of it',
-  ].join('\n');
-
-  it('are members of the group and carriers of the marker, and no zombies', () => {
-    expect(survivorsIn(listing, 100, 'LEASEHOLD_RUN=1.0.a')).toMatchObject([
-      { pid: 100, name: 'sh', isMember: true },
-      { pid: 102, name: 'sleep', isMember: false },
-    ]);
   });
 });
