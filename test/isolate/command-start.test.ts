@@ -164,7 +164,7 @@ describe('standard input', () => {
     ['that is none', () => ({ pipe: () => undefined, on: () => undefined }), { name: 'TypeError' }],
     ['that only claims to be bytes', () => Object.create(Uint8Array.prototype), {}],
   ])('from a source %s fails the run by it, and never shows its end', async (_name, source, failure) => {
-    const ran = command().run(shell('cat; echo end', { stdin: source() as Readable }));
+    const ran = command().run(shell('cat; echo end', { stdin: source() as Readable }), 10_000);
     const { settled, looked } = await ran.end();
     expect(settled.failure).toMatchObject({ code: 'TOOL_ERROR', ofStop: false, ...failure });
     expect([settled.exit, ran.text(), looked.findings]).toEqual([

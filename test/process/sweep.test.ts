@@ -213,12 +213,4 @@ describe('Reaper', () => {
     await clock.advance(100_000);
     expect([verified(), clock.pending]).toEqual([0, 0]);
   });
-
-  it('hurried, tries at once', async () => {
-    const { reaper, tries, verified } = reaping([true]);
-    reaper.hurry();
-    reaper.hurry();
-    await settle();
-    expect([tries, verified()]).toEqual([[0], 1]);
-  });
 });
