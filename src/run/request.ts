@@ -21,6 +21,7 @@ import { Budget } from '../scope/budget.ts';
 import { fateOf, type ScopeChild, type ScopeStop } from '../scope/child.ts';
 import type { Ctx } from '../scope/ctx.ts';
 import type { RunScope } from '../scope/run-scope.ts';
+import { askedInput } from './asked-input.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, BareEvent, IncomingStop } from './attempt-setting.ts';
 import { silent } from './capture.ts';
@@ -42,7 +43,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   readonly result: Promise<RunResult>;
   readonly #host: RequestHost;
   readonly #scope: RunScope;
-  readonly #fixed: Particulars;
+  #fixed: Particulars;
   readonly #emit: (event: BareEvent) => void;
   readonly #budget: Budget;
   readonly #early: Early;
@@ -100,16 +101,15 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
 
   /** Begins. Everything up to the post to an isolate happens within this call, unless a schema or the authorizer takes its time. */
   start(input: unknown): void {
-    const { queue, actors } = this.#host;
     this.#scope.adopt(this);
-    actors.tell({ type: 'REQUEST', request: this.id });
+    this.#host.actors.tell({ type: 'REQUEST', request: this.id });
     this.#emit({ type: 'request.started', labels: this.#labels });
     const admission = this.#admission(0);
     if (admission !== 'ok') {
       this.#finish({ rejected: admission });
       return;
     }
-    queue.expect();
+    this.#host.queue.expect();
     const validated = validate(this.definition.input, input, 'The input');
     if (validated instanceof Promise) {
       void this.#budget.within(this.#fixed.bounds.validateMs, validated).then((settled) => this.#proceed(settled));
@@ -192,14 +192,17 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     }
   }
 
-  #authorize(input: unknown): void {
-    if (this.#host.config.authorize === null || this.#early.stops.length > 0) {
-      this.#enqueue(input);
-      return;
+  #authorize(accepted: unknown): void {
+    const isAsked = this.#host.config.authorize !== null && this.#early.stops.length === 0;
+    const asked = isAsked ? askedInput(this.#fixed, accepted) : null;
+    if (asked === null) this.#enqueue(accepted);
+    else if ('message' in asked) this.#refuse({ rejected: 'NOT_CLONEABLE', complaint: asked });
+    else {
+      this.#fixed = { ...this.#fixed, transfer: asked.transfer };
+      const ruling = this.#ask(asked.input, null, Number.POSITIVE_INFINITY);
+      if (ruling instanceof Promise) void ruling.then((settled) => this.#obey(settled, asked.input));
+      else this.#obey(ruling, asked.input);
     }
-    const ruling = this.#ask(input, null, Number.POSITIVE_INFINITY);
-    if (ruling instanceof Promise) void ruling.then((settled) => this.#obey(settled, input));
-    else this.#obey(ruling, input);
   }
 
   /** The one call of the authorizer. Whoever waits looks at the stops first: a wait that one of them ended says no here. */
@@ -260,10 +263,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     const { onPrepared } = this.#fixed.options;
     const known = { ...this.#fixed, input, labels: this.#labels, redactor: this.#redactor };
     return new Attempt({
-      ...known,
-      host: this,
-      deadlines: this.#budget.deadlines,
-      emit: this.#emit,
+      ...{ ...known, host: this, deadlines: this.#budget.deadlines, emit: this.#emit },
       notifyPrepared: onPrepared === null ? null : () => notifyPrepared(onPrepared, known),
     });
   }
@@ -282,8 +282,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   #finish(end: End): void {
     this.#unlisten();
     for (const message of this.#host.observers.takeLeft()) this.#note(message);
-    const [particulars, labels, redactor] = [this.#fixed, this.#labels, this.#redactor];
-    const { notes } = this.#early;
+    const [particulars, labels, redactor, { notes }] = [this.#fixed, this.#labels, this.#redactor, this.#early];
     conclude(end, { particulars, labels, attempt: this.#attempt, notes, redactor }, (result) => this.#tell(result));
   }
 
