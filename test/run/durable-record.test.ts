@@ -40,7 +40,7 @@ describe('a request on a log that survives', () => {
     await closeFake(rig);
   });
 
-  it('starts no opaque body before its large input is stored and its entries are written', async () => {
+  it('starts no opaque body before its large input is stored and recorded', async () => {
     const [log, { store, storeAll }] = [heldLog([], 'synced'), slowBlobs()];
     const rig = await requestRig(obedientFar, { eventLog: log.eventLog, blobs: store });
     await rig.run(fakeTool('opaque'), LARGE);
