@@ -7,7 +7,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PERMISSION_FLAG, type Permissions } from '../model/permissions.ts';
 
@@ -52,13 +52,16 @@ export function isolateEnv(isRestricted: boolean): Record<string, string> {
 
 /** Folders by their contents, files by themselves: this package's code and Comlink's. */
 function ownFiles(): string[] {
-  const comlink = dirname(createRequire(import.meta.url).resolve('comlink'));
   const manifests = [join(tree, 'package.json'), join(tree, '..', 'package.json')].filter((file) => existsSync(file));
-  const comlinkManifest = join(comlink, '..', '..', 'package.json');
-  return [
-    ...[join(tree, 'workers'), join(tree, 'src'), comlink].flatMap(asLinked).map((folder) => `${folder}${sep}*`),
-    ...[...manifests, comlinkManifest].flatMap(asLinked),
-  ];
+  const folders = [join(tree, 'workers'), join(tree, 'src'), ...comlinkFolders()].flatMap(asLinked);
+  return [...folders.map((folder) => `${folder}${sep}*`), ...manifests.flatMap(asLinked)];
+}
+
+/** Where it is looked for: a link in `node_modules`, as some package managers lay it, is read before what it stands for. */
+function comlinkFolders(): string[] {
+  const places = createRequire(import.meta.url).resolve.paths('comlink') ?? [];
+  const folder = places.map((place) => join(place, 'comlink')).find((path) => existsSync(join(path, 'package.json')));
+  return folder === undefined ? [] : [folder];
 }
 
 /** Node asks for a path as it was given, and for the one it stands for. */

@@ -5,6 +5,7 @@
  * told in order, and an answer once the other pipes were read, unless a sweep takes it.
  * Deliberately absent: the process and its end, and what the records mean.
  */
+import { writeSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { afterPoll } from '../process/poll.ts';
 import { FrameReader, frameOf } from '../wire/frames.ts';
@@ -56,7 +57,7 @@ export class ProcessLink {
   /** Returns how many bytes are on their way. @throws DataCloneError when the message cannot be cloned */
   send(message: LinkMessage): number {
     const frame = frameOf(message);
-    if (this.#link?.writable === true) this.#link.write(frame);
+    this.#write(frame);
     if (message.t === 'run') this.seq = message.seq;
     return frame.byteLength;
   }
@@ -68,6 +69,22 @@ export class ProcessLink {
   /** Tells of no end from now on. */
   forsake(): void {
     this.#isAtEnd = true;
+  }
+
+  /** A stream that cannot write is destroyed with all that was still to be read: a process that ended is written to past it. */
+  #write(frame: Uint8Array): void {
+    const link = this.#link;
+    if (link?.writable !== true) return;
+    const { fd = -1 } = (link as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
+    let written = 0;
+    if (fd >= 0 && link.writableLength === 0) {
+      try {
+        written = writeSync(fd, frame);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+      }
+    }
+    if (written < frame.byteLength) link.write(frame.subarray(written));
   }
 
   #read(chunk: Uint8Array): void {

@@ -1,10 +1,11 @@
 /** Permissions as Node itself holds them: what was not granted fails in the tool, with Node's own code. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Permissions, permissionsOf } from '../../src/model/permissions.ts';
-import { moduleOf, openTenure } from './node-process-rig.ts';
+import { HeardTenure, moduleOf, openPool, openTenure } from './node-process-rig.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-permissions-'));
 const readable = join(folder, 'readable');
@@ -55,6 +56,23 @@ describe('a process with permissions', () => {
       if (before === undefined) delete process.env['NODE_OPTIONS'];
       else process.env['NODE_OPTIONS'] = before;
     }
+  });
+});
+
+describe('a process with permissions whose Comlink is a link', () => {
+  it('boots, and reads no more than otherwise', async () => {
+    const packages = join(folder, 'node_modules');
+    const own = join(packages, 'leasehold');
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    cpSync(join(root, 'dist'), join(own, 'dist'), { recursive: true });
+    cpSync(join(root, 'package.json'), join(own, 'package.json'));
+    for (const name of readdirSync(join(root, 'node_modules')).filter((entry) => !entry.startsWith('.')))
+      symlinkSync(join(root, 'node_modules', name), join(packages, name));
+    const url = pathToFileURL(join(own, 'dist/src/isolate/node-process.js')).href;
+    const heard = new HeardTenure(openPool({ permissions: permissionsOf({}) }, (await import(url)).NodeProcessPool));
+    await heard.tenure.installed;
+    expect((await heard.run('say', 1)).ok).toBe(true);
+    expect(await heard.run('read', readable)).toMatchObject(DENIED);
   });
 });
 

@@ -25,8 +25,9 @@ afterEach(async () => {
 
 export const moduleOf = (file: string) => new URL(`../fixtures/far/${file}.mjs`, import.meta.url).href;
 
-export function openPool(options: Partial<NodeProcessOptions> = {}): Pool {
-  const pool = new NodeProcessPool({
+/** `Pool`: of another copy of the package. */
+export function openPool(options: Partial<NodeProcessOptions> = {}, Pool = NodeProcessPool): Pool {
+  const pool = new Pool({
     ...{ clock: systemClock, health: { full: 'sampled' }, tailBytes: 65_536, sweepMs: 10_000 },
     ...{ permissions: null, modules: [moduleOf('own-process')], ...options },
   });

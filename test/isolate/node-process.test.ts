@@ -48,6 +48,16 @@ describe('open', () => {
     expect(await heard.untilExit()).toEqual({ code: 1, signal: null, error: null });
   });
 
+  it('of a program that says why it ends rejects with its last words', async () => {
+    const heard = new HeardTenure(openPool({ execPath: '/bin/sh' }));
+    const error = await heard.tenure.installed.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect((error as Error).message).toMatch(/ended with code \d+ while it booted/);
+    expect(((error as Error).cause as Error).message).toMatch(/process\.js/);
+  });
+
   it('that takes longer than its bound rejects, and the process is ended', async () => {
     const clock = new FakeClock();
     const heard = new HeardTenure(openPool({ clock }), 100);
