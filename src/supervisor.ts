@@ -23,6 +23,7 @@ import type { Tool } from './model/tool.ts';
 import { createRedactor } from './output/redaction.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
+import type { Group } from './run/groups.ts';
 import { Observers } from './run/observers.ts';
 import { Queue, type Waiting } from './run/queue.ts';
 import { Request } from './run/request.ts';
@@ -158,6 +159,11 @@ export class Supervisor implements AsyncDisposable {
   /** Opens a scope for one run. Dispose of it: `await using`. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
   openScope(options?: ScopeOptions): ScopeHandle {
     return this.#root.open(options);
+  }
+
+  /** The requests that joined a group by their option, as counts. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
+  group(name: string): Group {
+    return this.#observers.groups.named(name);
   }
 
   statistics(): Statistics {

@@ -218,6 +218,8 @@ export interface RunOptions {
   readonly transfer?: readonly ArrayBuffer[];
   /** Seeds the keys of intents, so that a repeated request has the same ones. */
   readonly idempotencyKey?: string;
+  /** Counts the request in the named group, see `supervisor.group`. 1 to 256 characters; nothing else joins it. */
+  readonly group?: string;
   /** At most 16, of at most 256 characters each. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly observers?: readonly Observer[];

@@ -33,6 +33,7 @@ export interface RunConfig {
   readonly lateResults: 'keep' | 'discard';
   readonly transfer: readonly ArrayBuffer[];
   readonly idempotencyKey: string | null;
+  readonly group: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly observers: readonly Observer[];
 }
@@ -40,9 +41,9 @@ export interface RunConfig {
 const MAX_LABELS = 16;
 const RUN: ReadonlySet<string> = new Set([
   ...['signal', 'operationTimeoutMs', 'runTimeoutMs', 'graceMs', 'queueTimeoutMs', 'onPrepared', 'onProgress'],
-  ...['onOutput', 'lateResults', 'transfer', 'idempotencyKey', 'labels', 'observers'],
+  ...['onOutput', 'lateResults', 'transfer', 'idempotencyKey', 'group', 'labels', 'observers'],
 ]);
-const RUN_LATER: ReadonlySet<string> = new Set(['retry', 'repair', 'group']);
+const RUN_LATER: ReadonlySet<string> = new Set(['retry', 'repair']);
 const SCOPE: ReadonlySet<string> = new Set(['tenant', 'run', 'branch', 'deadlineMs', 'signal', 'trace', 'observers']);
 const FORK: ReadonlySet<string> = new Set([...SCOPE].filter((name) => name !== 'tenant' && name !== 'run'));
 const NO_LATER: ReadonlySet<string> = new Set();
@@ -74,6 +75,7 @@ function complete(options: RunOptions): RunConfig {
     lateResults: wordOr('lateResults', given.lateResults, LATE_RESULTS, 'keep'),
     transfer: listOf('transfer', given.transfer, isBuffer, 'ArrayBuffers'),
     idempotencyKey: textOr('idempotencyKey', given.idempotencyKey, null),
+    group: textOr('group', given.group, null),
     labels: labelsOf(given.labels),
     observers: observersOf(given.observers),
   });

@@ -42,7 +42,7 @@ export interface Circumstances {
 export function conclude(end: End, circumstances: Circumstances, tell: (result: RunResult) => void): void {
   const { particulars, labels, attempt, notes, redactor } = circumstances;
   const { clock, bounds, names, startedAt, startedWall, boundMs } = particulars;
-  const { operationTimeoutMs } = particulars.options;
+  const { operationTimeoutMs, group } = particulars.options;
   attempt?.capture.flush(isOutputWhole(attempt));
   const intents = attempt?.journal.intents() ?? [];
   const verdict = classify(recordOf(end, circumstances, intents));
@@ -56,7 +56,7 @@ export function conclude(end: End, circumstances: Circumstances, tell: (result: 
         verdict,
         error,
         value: end.value,
-        request: { id, tool: particulars.tool.name, tenant, run, branch, labels },
+        request: { id, tool: particulars.tool.name, tenant, run, branch, ...(group !== null && { group }), labels },
         attempt,
         intents,
         startedWall,

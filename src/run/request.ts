@@ -66,7 +66,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     const { clock, startedAt } = this.#fixed;
     this.#budget = new Budget(clock, startedAt, options.operationTimeoutMs, scope.deadline);
     this.#early = new Early(this.#budget);
-    const hearers = host.observers.with(scope.observers, options.observers);
+    const hearers = host.observers.with(scope.observers, options);
     const { tenant, run, branch } = ctx;
     const names = { requestId: this.id, tool: tool.name, tenant, run, branch };
     const told = (event: BareEvent) =>

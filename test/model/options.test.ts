@@ -195,7 +195,7 @@ describe('parseRunOptions', () => {
       labels: { colour: 'blue' },
       observers: [{ onEvent: () => undefined }],
     } as const;
-    expect(parseRunOptions(given)).toEqual({ operationTimeoutMs: null, ...given });
+    expect(parseRunOptions(given)).toEqual({ group: null, operationTimeoutMs: null, ...given });
   });
 
   it('captures labels and callbacks, so that later changes have no effect', () => {
@@ -208,7 +208,7 @@ describe('parseRunOptions', () => {
     expect(config.observers).toHaveLength(1);
   });
 
-  it.each(['retry', 'repair', 'group'])('has no %s in this version', (name) => {
+  it.each(['retry', 'repair'])('has no %s in this version', (name) => {
     expect(run({ [name]: 'x' })).toThrow(withCode('NOT_AVAILABLE'));
   });
 
