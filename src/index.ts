@@ -6,6 +6,19 @@
  */
 
 export type { IsolateInfo } from './isolate/fleet-shape.ts';
+export type {
+  AttemptEnd,
+  BackoffOptions,
+  Issue,
+  PreparedContext,
+  PreparedExecution,
+  PreparedRun,
+  Repair,
+  RepairContext,
+  RepairOptions,
+  RetryOptions,
+  Validation,
+} from './model/control-shapes.ts';
 export { defineTool } from './model/define-tool.ts';
 export {
   CancelledError,
@@ -33,8 +46,6 @@ export type {
   Bounds,
   Inspector,
   OutputLimits,
-  PreparedContext,
-  PreparedRun,
   RunOptions,
   ScopeOptions,
   Share,
@@ -67,7 +78,16 @@ export type { Effects, Isolation, Tool, ToolDefinition } from './model/tool.ts';
 export type { Hop } from './model/work.ts';
 export { memoryBlobStore } from './record/memory-blob-store.ts';
 export { memoryEventLog } from './record/memory-event-log.ts';
+export type { Group, GroupStatistics } from './run/groups.ts';
 export type { ChildEnd, ShutdownReport } from './scope/child.ts';
+export type {
+  CoordinateOptions,
+  Coordination,
+  CoordinationError,
+  Done,
+  NextTurn,
+  Turn,
+} from './scope/coordinate.ts';
 export type { Ctx, Deadline } from './scope/ctx.ts';
 export type { RunScope } from './scope/scope-handle.ts';
 export type { Child, SpawnOptions } from './scope/spawned.ts';

@@ -17,6 +17,7 @@ import type { Tool } from '../model/tool.ts';
 import type { Aborts } from './aborts.ts';
 import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
 import { Children } from './children.ts';
+import { type CoordinateOptions, type Coordination, coordinate, type NextTurn, type Turn } from './coordinate.ts';
 import { type Ctx, type CtxSource, type Deadline, NO_DEADLINE, ScopeCtx } from './ctx.ts';
 import { reasonOf } from './reason.ts';
 import type { RunScope as ScopeHandle } from './scope-handle.ts';
@@ -104,6 +105,14 @@ export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
   spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options: SpawnOptions = {}): Child<T> {
     this.#refuseWhenClosed(`"${name}" was not started`);
     return new Spawned<T, RunScope>(this, this.#host.clock, this.#host.boundMs, name, body, options);
+  }
+
+  coordinate<In, Out, Value>(
+    first: Turn<In, Out>,
+    next: NextTurn<Value, RunScope>,
+    options?: CoordinateOptions,
+  ): Promise<Coordination<Value>> {
+    return coordinate<Value, RunScope>(this, first, next, options);
   }
 
   /**

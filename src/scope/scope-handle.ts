@@ -8,6 +8,7 @@ import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
 import type { RunResult } from '../model/result.ts';
 import type { Tool } from '../model/tool.ts';
 import type { ShutdownReport } from './child.ts';
+import type { CoordinateOptions, Coordination, NextTurn, Turn } from './coordinate.ts';
 import type { Ctx } from './ctx.ts';
 import type { Child, SpawnOptions } from './spawned.ts';
 
@@ -25,6 +26,18 @@ export interface RunScope extends AsyncDisposable {
    * reported as abandoned. @throws ScopeClosedError after `shutdown`.
    */
   spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options?: SpawnOptions): Child<T>;
+  /**
+   * Runs turn after turn, each a request in a scope of its own; after each, `next` gets its result and this scope, and returns
+   * the next turn or `{ done: value }`, at once or later. It ends with `done`, a throw of `next`, the end of this scope (its
+   * signal tells an asynchronous `next`), or after `maxTurns`. No timer of its own: each turn has the budget of its options.
+   * @throws (rejects with) CoordinationError, whose `turns` are the results so far: the scope's own error,
+   * `ERR_LEASEHOLD_NEXT_FAILED` (its cause is what `next` threw), `_MAX_TURNS`, `_INVALID_OPTION`, `_SCOPE_CLOSED`.
+   */
+  coordinate<In, Out, Value>(
+    first: Turn<In, Out>,
+    next: NextTurn<Value, RunScope>,
+    options?: CoordinateOptions,
+  ): Promise<Coordination<Value>>;
   /** A child scope under the same run. It may only tighten the deadline. @throws ScopeClosedError after `shutdown`. */
   fork(options?: Omit<ScopeOptions, 'tenant' | 'run'>): RunScope;
   /** Tells everything in the scope to stop; `force`: without grace. `accepted` is false when it had been told before. */
