@@ -6,6 +6,7 @@
  * pays for this.
  */
 import { availableParallelism } from 'node:os';
+import { type RetryConfig, retryOf } from './control-options.ts';
 import { invalidOption } from './errors.ts';
 import type { Observer } from './event.ts';
 import {
@@ -92,6 +93,7 @@ export interface SupervisorConfig {
   readonly redact: { readonly values: readonly string[]; readonly keys: readonly string[] };
   /** Null: every request is allowed. */
   readonly authorize: Authorizer | null;
+  readonly retry: RetryConfig | null;
   /** Null: the one in memory. */
   readonly eventLog: EventLog | null;
   readonly blobs: BlobStore | null;
@@ -119,9 +121,21 @@ function completed<T extends object>(
 
 const SUPERVISOR = names(
   ...['isolates', 'standby', 'maxAbandoned', 'queue', 'defaults', 'resourceLimits', 'share', 'recycle', 'restart'],
-  ...['limits', 'authorize', 'health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock', 'inspect'],
+  ...[
+    'limits',
+    'authorize',
+    'retry',
+    'health',
+    'output',
+    'redact',
+    'eventLog',
+    'blobs',
+    'observers',
+    'clock',
+    'inspect',
+  ],
 );
-const SUPERVISOR_LATER = names('reconcile', 'retry', 'repair');
+const SUPERVISOR_LATER = names('reconcile');
 const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRangeSizeMb', 'stackSizeMb'] as const;
 
 /**
@@ -177,6 +191,7 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
       keys: listOf('redact.keys', redact.keys, isString, 'strings'),
     }),
     authorize: functionOr('authorize', given.authorize),
+    retry: retryOf(given.retry),
     eventLog: objectOr('eventLog', given.eventLog, ['append', 'read', 'openIntents']),
     blobs: objectOr('blobs', given.blobs, ['put', 'get']),
     observers: observersOf(given.observers),

@@ -1,5 +1,5 @@
 /**
- * Early: what comes to a request before it has an attempt to take it: stops, and what observers did.
+ * Early: what comes to a request while it has no attempt to take it: stops, and what observers did before the first one.
  *
  * Invariant: nothing is lost or put in another order. Deliberately absent: what becomes of it.
  */
@@ -9,7 +9,7 @@ import type { IncomingStop } from './attempt-setting.ts';
 export class Early {
   readonly notes: string[] = [];
   readonly #budget: Budget;
-  readonly #stops: IncomingStop[] = [];
+  #stops: IncomingStop[] = [];
 
   constructor(budget: Budget) {
     this.#budget = budget;
@@ -19,9 +19,21 @@ export class Early {
     this.#stops.push(stop);
   }
 
+  /** How many have come. */
+  get count(): number {
+    return this.#stops.length;
+  }
+
   /** The stops so far, and the first deadline when it is due. */
   get stops(): readonly IncomingStop[] {
     const { due } = this.#budget;
     return due === null ? this.#stops : [...this.#stops, due];
+  }
+
+  /** The same, for an attempt that takes them: what comes later is for the next one. */
+  take(): readonly IncomingStop[] {
+    const { stops } = this;
+    if (this.#stops.length > 0) this.#stops = [];
+    return stops;
   }
 }

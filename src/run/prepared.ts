@@ -4,7 +4,8 @@
  * Invariants: redacted and detached: changing it changes nothing else; the callback is synchronous.
  * Deliberately absent: budgets and callbacks in what is told.
  */
-import type { Bounds, PreparedRun, RunOptions } from '../model/option-shapes.ts';
+import type { PreparedRun } from '../model/control-shapes.ts';
+import type { Bounds, RunOptions } from '../model/option-shapes.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Ctx } from '../scope/ctx.ts';

@@ -8,11 +8,11 @@ const sources = TREES.flatMap((tree) => pathsUnder(tree, /\.ts$/)).map(parse);
 const outside = sources.filter(({ path }) => !path.startsWith('src/authorize/'));
 
 describe('src/authorize', () => {
-  it('is imported by the request and by nobody else', () => {
+  it('is imported by the intake and by nobody else', () => {
     const importers = outside.filter((source) =>
       importsOf(source).some((target) => target.startsWith('src/authorize/')),
     );
-    expect(importers.map(({ path }) => path)).toEqual(['src/run/request.ts']);
+    expect(importers.map(({ path }) => path)).toEqual(['src/run/intake.ts']);
   });
 
   it('is called at exactly one place', () => {
@@ -21,17 +21,17 @@ describe('src/authorize', () => {
         .filter((node) => ts.isCallExpression(node) && node.expression.getText() === 'authorize')
         .map(() => source.path),
     );
-    expect(calls).toEqual(['src/run/request.ts']);
+    expect(calls).toEqual(['src/run/intake.ts']);
   });
 
-  it('is never handed on: the request does nothing with it but call it', () => {
-    const { syntax } = parse('src/run/request.ts');
+  it('is never handed on: the intake does nothing with it but call it', () => {
+    const { syntax } = parse('src/run/intake.ts');
     const uses = [...nodesOf(syntax)].filter(
       (node) => ts.isIdentifier(node) && node.text === 'authorize' && !ts.isPropertyAccessExpression(node.parent),
     );
     const kinds = uses.map(({ parent }) => ts.SyntaxKind[parent.kind]);
-    // The import, the option of the same name taken out of the config, and the call.
-    expect(kinds.sort()).toEqual(['BindingElement', 'CallExpression', 'ImportSpecifier']);
+    // The import, and the call.
+    expect(kinds.sort()).toEqual(['CallExpression', 'ImportSpecifier']);
   });
 
   it('knows nothing of the run time', () => {

@@ -103,7 +103,7 @@ describe('parseSupervisorOptions', () => {
     expect(config.output).toEqual({ ...DEFAULTS.output, readBytes: 0 });
   });
 
-  it.each(['reconcile', 'retry', 'repair'])('answers NOT_AVAILABLE when %s is given', (name) => {
+  it.each(['reconcile'])('answers NOT_AVAILABLE when %s is given', (name) => {
     expect(supervisor({ [name]: () => undefined })).toThrow(withCode('NOT_AVAILABLE'));
     expect(supervisor({ [name]: undefined })).not.toThrow();
   });
@@ -206,10 +206,6 @@ describe('parseRunOptions', () => {
     observers.pop();
     expect(config.labels).toEqual({ colour: 'blue' });
     expect(config.observers).toHaveLength(1);
-  });
-
-  it.each(['retry', 'repair'])('has no %s in this version', (name) => {
-    expect(run({ [name]: 'x' })).toThrow(withCode('NOT_AVAILABLE'));
   });
 
   it.each([
