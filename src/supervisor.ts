@@ -272,7 +272,8 @@ export class Supervisor implements AsyncDisposable {
   }
 }
 
-function checkedTool(tool: unknown): Tool {
+/** Takes what `defineTool` and the built-in tools made, and nothing else. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
+export function checkedTool(tool: unknown): Tool {
   if (typeof tool === 'object' && tool !== null && 'work' in tool && 'outputRules' in tool && Object.isFrozen(tool))
     return tool as Tool;
   throw invalidOption('tool', tool, 'a tool made by defineTool');

@@ -26,6 +26,7 @@ const LAYERS: Record<string, number> = {
   'src/authorize': 4,
   'src/tools': 5,
   src: 6,
+  'src/sync': 7,
   'src/cli': 8,
 };
 const INDEX = 7;
@@ -35,7 +36,7 @@ const DOORS: Record<string, readonly string[]> = {
   piscina: ['src/isolate/thread-pool.ts'],
   comlink: ['src/wire/channel.ts'],
   undici: ['src/tools/http-exchange.ts'],
-  'node:worker_threads': ['src/isolate', 'src/wire', 'workers'],
+  'node:worker_threads': ['src/isolate', 'src/wire', 'src/sync', 'workers'],
   'node:child_process': ['src/process', 'workers'],
   'node:async_hooks': [],
 };
