@@ -89,6 +89,7 @@ export type {
   Turn,
 } from './scope/coordinate.ts';
 export type { Ctx, Deadline } from './scope/ctx.ts';
+export type { ClaimOptions } from './scope/desk.ts';
 export type { RunScope } from './scope/scope-handle.ts';
 export type { Child, SpawnOptions } from './scope/spawned.ts';
 export { type CloseReport, createSupervisor, type Statistics, type Supervisor } from './supervisor.ts';

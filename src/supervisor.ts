@@ -8,14 +8,14 @@ import { admit } from './decide/admission.ts';
 import { stopBoundMs } from './decide/bounds.ts';
 import { laneOf } from './decide/lanes.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
-import type { IsolateInfo } from './isolate/fleet-shape.ts';
 import { type Asking, Fleets } from './isolate/fleets.ts';
 import type { TenureSource } from './isolate/tenure.ts';
-import { invalidOption, LeaseholdError } from './model/errors.ts';
+import type { PreparedExecution, PreparedRun, Validation } from './model/control-shapes.ts';
+import { LeaseholdError } from './model/errors.ts';
 import { mintId } from './model/ids.ts';
 import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
 import type { RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
-import { DEFAULTS, parseRunOptions, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
+import { DEFAULTS, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
 import type { RunResult } from './model/result.ts';
 import { STATUSES, type Status } from './model/stop.ts';
 import { settlesWithin } from './model/time.ts';
@@ -23,38 +23,20 @@ import type { Tool } from './model/tool.ts';
 import { createRedactor } from './output/redaction.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
+import type { CloseReport, Statistics } from './reports.ts';
 import type { Group } from './run/groups.ts';
 import { Observers } from './run/observers.ts';
 import { Queue, type Waiting } from './run/queue.ts';
-import { Request } from './run/request.ts';
-import type { Ended, RequestHost } from './run/request-host.ts';
+import { RequestDesk } from './run/request-desk.ts';
+import type { Ended } from './run/request-host.ts';
 import { Aborts } from './scope/aborts.ts';
 import type { ScopeStop } from './scope/child.ts';
-import type { Ctx } from './scope/ctx.ts';
+import type { ClaimOptions } from './scope/desk.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
 import type { RunScope as ScopeHandle } from './scope/scope-handle.ts';
 
-/** What `close` reports. */
-export interface CloseReport {
-  /** Requests that ended by themselves after the call. */
-  readonly settled: number;
-  /** Requests that the close ended. */
-  readonly interrupted: number;
-  /** Isolates whose end was not seen. */
-  readonly abandoned: readonly IsolateInfo[];
-}
-
-export interface Statistics {
-  readonly state: ActorTree['state'];
-  readonly isolates: Readonly<
-    Record<'booting' | 'idle' | 'leased' | 'resetting' | 'quarantined' | 'abandoned', number>
-  >;
-  readonly queue: { readonly depth: number; readonly oldestMs: number };
-  readonly requests: Readonly<Record<Status, number>>;
-  readonly replacements: number;
-  readonly protocolViolations: number;
-  readonly worstCaseStopMs: number;
-}
+export type { CloseReport, Statistics } from './reports.ts';
+export { checkedTool } from './run/request-desk.ts';
 
 /** What `close` keeps back of its bound to see isolates end. Milliseconds, at most a quarter of the bound. */
 const CLOSE_RESERVE_MS = 250;
@@ -66,7 +48,7 @@ export class Supervisor implements AsyncDisposable {
   readonly #queue: Queue<Waiting & Asking>;
   readonly #observers: Observers;
   readonly #root: RunScope;
-  readonly #requestHost: RequestHost;
+  readonly #desk: RequestDesk;
   readonly #ended: Record<Status, number>;
   #violations = 0;
   #closing: Promise<CloseReport> | null = null;
@@ -101,7 +83,7 @@ export class Supervisor implements AsyncDisposable {
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
     const aborts = new Aborts();
-    this.#requestHost = {
+    this.#desk = new RequestDesk({
       config,
       actors: this.#actors,
       eventLog,
@@ -117,14 +99,14 @@ export class Supervisor implements AsyncDisposable {
         return admit({ state: this.#actors.state, waiting, capacity, ahead, idle: this.#fleets.free(tool) });
       },
       onResult: (request, result) => this.#onResult(request, result),
-    };
+    });
     const scopeHost: ScopeHost = {
       clock: config.clock,
       eventLog,
       blobs,
       aborts,
       boundMs: stopBoundMs(config.defaults),
-      submit: (...call) => this.#submit(...call),
+      desk: this.#desk,
     };
     this.#root = new RunScope(scopeHost, null, undefined);
     this.#actors.send({ type: 'OPENED' });
@@ -153,7 +135,32 @@ export class Supervisor implements AsyncDisposable {
    * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
    */
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
-    return this.#root.runAlone(tool, input, options);
+    return this.#desk.submit(this.#root, this.#root.ctxOfOwnRun(), tool, input, options) as Promise<RunResult<Out>>;
+  }
+
+  /** As `RunScope.validateRequest`. */
+  validateRequest<In, Out>(tool: Tool<In, Out>, input: unknown, options?: RunOptions): Validation {
+    return this.#desk.validate(tool, input, options);
+  }
+
+  /** As `RunScope.prepare`, under a run of its own. */
+  prepare<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<PreparedRun> {
+    return this.#desk.describe(this.#root, this.#root.ctxOfOwnRun(), tool, input, options);
+  }
+
+  /** As `RunScope.prepareExecution`, under a run of its own. */
+  prepareExecution<In, Out>(
+    tool: Tool<In, Out>,
+    input: NoInfer<In>,
+    options?: RunOptions,
+  ): Promise<PreparedExecution<Out>> {
+    const prepared = this.#desk.prepare(this.#root, this.#root.ctxOfOwnRun(), tool, input, options);
+    return prepared as Promise<PreparedExecution<Out>>;
+  }
+
+  /** As `RunScope.runPrepared`, for what any scope of this supervisor prepared. */
+  runPrepared<Out>(handle: PreparedExecution<Out>, options?: ClaimOptions): Promise<RunResult<Out>> {
+    return this.#root.runPrepared(handle, options);
   }
 
   /** Opens a scope for one run. Dispose of it: `await using`. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
@@ -228,17 +235,6 @@ export class Supervisor implements AsyncDisposable {
     return Object.freeze({ ...this.#atClose, abandoned: Object.freeze(abandoned) });
   }
 
-  #submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult> {
-    let request: Request;
-    try {
-      request = new Request(this.#requestHost, scope, ctx, checkedTool(tool), parseRunOptions(options));
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    request.start(input);
-    return request.result;
-  }
-
   #onResult(request: Ended, { status, cause }: RunResult): void {
     this.#ended[status] += 1;
     this.#worstCaseStopMs = Math.max(this.#worstCaseStopMs, request.boundMs);
@@ -273,12 +269,6 @@ export class Supervisor implements AsyncDisposable {
 }
 
 /** Takes what `defineTool` and the built-in tools made, and nothing else. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
-export function checkedTool(tool: unknown): Tool {
-  if (typeof tool === 'object' && tool !== null && 'work' in tool && 'outputRules' in tool && Object.isFrozen(tool))
-    return tool as Tool;
-  throw invalidOption('tool', tool, 'a tool made by defineTool');
-}
-
 /**
  * Opens a supervisor and starts to boot its isolates. Nothing of it is global.
  * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`, `ERR_LEASEHOLD_NOT_AVAILABLE`, `ERR_LEASEHOLD_ENTRY_MISSING`

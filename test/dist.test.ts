@@ -110,8 +110,8 @@ describe('the built package', () => {
       startsRun: where(posts),
       makesActor: where(calls(/^createActor$/)),
     }).toEqual({
-      asksForRequest: ['dist/src/scope/run-scope.js'],
-      makesRequest: ['dist/src/supervisor.js'],
+      asksForRequest: ['dist/src/scope/run-scope.js', 'dist/src/supervisor.js'],
+      makesRequest: ['dist/src/run/request-desk.js'],
       makesScope: ['dist/src/scope/run-scope.js', 'dist/src/supervisor.js'],
       makesAttempt: ['dist/src/run/request.js'],
       startsRun: ['dist/src/run/run-message.js'],

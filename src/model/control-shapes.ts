@@ -31,13 +31,18 @@ export interface PreparedContext {
   readonly trace: Trace;
 }
 
-/** A prepared request, good for one `runPrepared` of the supervisor that made it. Idle it holds no timer and no isolate. */
-export interface PreparedExecution {
+/**
+ * A prepared request, good for one `runPrepared` of the scope that made it or of one around it, and of no other supervisor. Idle it
+ * holds no timer, no isolate and no place in the queue.
+ */
+export interface PreparedExecution<Out = unknown> {
   readonly id: string;
   /** A copy of the caller's own, also after it ran or was discarded. */
   details(): PreparedRun;
   /** Drops input, options and callbacks. False when it was used or discarded before. */
   discard(): boolean;
+  /** Types only; never present. */
+  readonly '~output'?: Out;
 }
 
 /** What a schema has against a value. */

@@ -4,12 +4,14 @@
  * Invariant: nothing here lets anybody adopt, release or stop a child except by ending the scope.
  * Deliberately absent: behaviour (`run-scope.ts`).
  */
+import type { PreparedExecution, PreparedRun, Validation } from '../model/control-shapes.ts';
 import type { RunOptions, ScopeOptions } from '../model/option-shapes.ts';
 import type { RunResult } from '../model/result.ts';
 import type { Tool } from '../model/tool.ts';
 import type { ShutdownReport } from './child.ts';
 import type { CoordinateOptions, Coordination, NextTurn, Turn } from './coordinate.ts';
 import type { Ctx } from './ctx.ts';
+import type { ClaimOptions } from './desk.ts';
 import type { Child, SpawnOptions } from './spawned.ts';
 
 /** How long things may live, and the only way to start anything. Dispose of it: `await using`. */
@@ -21,6 +23,33 @@ export interface RunScope extends AsyncDisposable {
    * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
    */
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>>;
+  /**
+   * Whether the schema accepts the input and the tool can tell its secrets. Nothing is asked, told or waited for.
+   * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`; `ERR_LEASEHOLD_NOT_AVAILABLE` for an asynchronous schema.
+   */
+  validateRequest<In, Out>(tool: Tool<In, Out>, input: unknown, options?: RunOptions): Validation;
+  /**
+   * What would run, redacted; nothing is kept of it, and nobody is asked.
+   * @throws (rejects with) RefusedError `ERR_LEASEHOLD_INVALID_INPUT` or `_CLOSED`; the error of the stop that came first: `options.signal`
+   * and the scope's; LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`.
+   */
+  prepare<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<PreparedRun>;
+  /**
+   * Accepts an input now, to run it later. The input is a structured clone, made within this call; the buffers in
+   * `options.transfer` are moved into it, and on when it runs. `options.signal` governs the preparation only; `operationTimeoutMs` counts from `runPrepared`,
+   * which also asks the authorizer. @throws as `prepare`, and RefusedError `ERR_LEASEHOLD_NOT_CLONEABLE`
+   */
+  prepareExecution<In, Out>(
+    tool: Tool<In, Out>,
+    input: NoInfer<In>,
+    options?: RunOptions,
+  ): Promise<PreparedExecution<Out>>;
+  /**
+   * Runs what this scope, or one inside it, prepared, in the scope that prepared it. Claims it at once: of two calls one runs. For any other
+   * handle the result is `rejected` with `ERR_LEASEHOLD_PREPARED_NOT_CLAIMABLE`, and nobody is told of it.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`; the handle is then as before.
+   */
+  runPrepared<Out>(handle: PreparedExecution<Out>, options?: ClaimOptions): Promise<RunResult<Out>>;
   /**
    * Starts a function of the host with a scope of its own. It cannot be killed: told to stop and not returning, it is
    * reported as abandoned. @throws ScopeClosedError after `shutdown`.

@@ -195,7 +195,13 @@ describe('parseRunOptions', () => {
       labels: { colour: 'blue' },
       observers: [{ onEvent: () => undefined }],
     } as const;
-    expect(parseRunOptions(given)).toEqual({ group: null, operationTimeoutMs: null, ...given });
+    expect(parseRunOptions(given)).toEqual({
+      group: null,
+      operationTimeoutMs: null,
+      retry: null,
+      repair: null,
+      ...given,
+    });
   });
 
   it('captures labels and callbacks, so that later changes have no effect', () => {
