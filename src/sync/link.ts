@@ -14,7 +14,21 @@ import { type FromThread, GONE, SYNC_WORDS, type ThreadSetting, TOLD, type ToThr
 
 const entryUrl = new URL(`./thread${/\.[^./]+$/.exec(import.meta.url)?.[0] ?? '.js'}`, import.meta.url);
 
-export class Link {
+/** What a runner needs of its thread. Milliseconds. */
+export interface SyncLink {
+  /** False once the thread is known to have ended, or was given up. */
+  readonly isAlive: boolean;
+  /** Whether the thread has booted, within the time. */
+  isReadyWithin(ms: number): boolean;
+  /** @throws a DataCloneError when something of it cannot cross */
+  post(message: ToThread): void;
+  /** Sleeps until a message is accepted; what is not is an answer nobody waits for any more. Null when none came in time. */
+  receive<T>(accept: (message: FromThread) => T | null, withinMs: number): T | null;
+  /** Ends the thread without waiting for its end. */
+  giveUp(): void;
+}
+
+export class Link implements SyncLink {
   readonly #port: MessagePort;
   readonly #words = new Int32Array(new SharedArrayBuffer(SYNC_WORDS * Int32Array.BYTES_PER_ELEMENT));
   readonly #worker: Worker;
@@ -42,23 +56,19 @@ export class Link {
     this.#worker.unref();
   }
 
-  /** False once the thread is known to have ended, or was given up. */
   get isAlive(): boolean {
     return !this.#isOver && Atomics.load(this.#words, GONE) === 0;
   }
 
-  /** Whether the thread has booted, within the time. Milliseconds. */
   isReadyWithin(ms: number): boolean {
     this.#isReady ||= this.receive((message) => message.t === 'ready' || null, ms) !== null;
     return this.#isReady;
   }
 
-  /** @throws a DataCloneError when something of it cannot cross */
   post(message: ToThread): void {
     this.#port.postMessage(message);
   }
 
-  /** Sleeps until a message is accepted; what is not is an answer nobody waits for any more. Null when none came in time. */
   receive<T>(accept: (message: FromThread) => T | null, withinMs: number): T | null {
     const until = systemClock.now() + withinMs;
     for (;;) {
@@ -74,7 +84,6 @@ export class Link {
     }
   }
 
-  /** Ends the thread without waiting for its end. */
   giveUp(): void {
     this.#isOver = true;
     this.#port.close();

@@ -9,6 +9,7 @@ import { boundsOf, stopBoundMs } from '../decide/bounds.ts';
 import { LeaseholdError } from '../model/errors.ts';
 import { mintId } from '../model/ids.ts';
 import { durationOr, functionOr, optionsObject, refuseUnknown } from '../model/option-checks.ts';
+import type { SupervisorOptions } from '../model/option-shapes.ts';
 import { DEFAULTS, parseSupervisorOptions, type RunConfig, type SupervisorConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import { systemClock } from '../model/time.ts';
@@ -28,7 +29,7 @@ import {
   type SyncRunnerOptions,
   type SyncRunOptions,
 } from './door.ts';
-import { Link } from './link.ts';
+import { Link, type SyncLink } from './link.ts';
 
 /** The budget of a call that gives none: a synchronous wait has an end. Milliseconds. */
 export const DEFAULT_OPERATION_MS = 60_000;
@@ -40,13 +41,16 @@ export class SyncRunner {
   readonly #config: SupervisorConfig;
   readonly #authorizer: SyncAuthorizer | null;
   readonly #redactor: Redactor;
-  #link: Link | null = null;
+  readonly #open: (options: SupervisorOptions) => SyncLink;
+  #link: SyncLink | null = null;
   #calls = 0;
   #isClosed = false;
 
-  constructor(options: SyncRunnerOptions = {}) {
+  /** `open`: where its thread comes from. */
+  constructor(options: SyncRunnerOptions = {}, open = (given: SupervisorOptions): SyncLink => new Link(given)) {
     const { authorize: authorizer, ...sent } = optionsObject<SyncRunnerOptions>('options', options);
     refuseUnsendable(sent);
+    this.#open = open;
     this.#authorizer = functionOr('authorize', authorizer);
     this.#options = structuredClone({ isolates: 1, ...sent });
     this.#config = parseSupervisorOptions(this.#options);
@@ -87,6 +91,8 @@ export class SyncRunner {
     const [plain, sendable] = plainTool(tool, accepted.input, secrets);
     const denial = denialOf(this.#authorizer, asked.names, tool, accepted.input, config.labels);
     if (denial !== null) return end({ denied: denial.code, complaint: denial }, told);
+    // The authorizer may have closed it.
+    if (this.#isClosed) return end({ rejected: 'CLOSED' }, told);
 
     const link = this.#opened();
     const isReady = link.isReadyWithin(Math.max(0, Math.min(bounds.bootMs, operationTimeoutMs - spentMs())));
@@ -128,12 +134,12 @@ export class SyncRunner {
     };
   }
 
-  #opened(): Link {
-    if (this.#link?.isAlive !== true) this.#link = new Link(this.#options);
+  #opened(): SyncLink {
+    if (this.#link?.isAlive !== true) this.#link = this.#open(this.#options);
     return this.#link;
   }
 
-  #drop(link: Link): void {
+  #drop(link: SyncLink): void {
     link.giveUp();
     if (this.#link === link) this.#link = null;
   }
