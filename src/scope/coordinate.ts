@@ -6,7 +6,7 @@
  * whole has the deadline of the scope.
  */
 import { invalidOption, isLeaseholdError, LeaseholdError, ScopeClosedError } from '../model/errors.ts';
-import { countOr, optionsObject, refuseUnknown } from '../model/option-checks.ts';
+import { countOr, nested } from '../model/option-checks.ts';
 import type { RunOptions } from '../model/option-shapes.ts';
 import type { RunResult } from '../model/result.ts';
 import type { Tool } from '../model/tool.ts';
@@ -53,7 +53,6 @@ export type CoordinationError = LeaseholdError & { readonly turns: readonly RunR
 const KNOWN: ReadonlySet<string> = new Set(['maxTurns']);
 const TURN: ReadonlySet<string> = new Set(['tool', 'input', 'options']);
 const DONE: ReadonlySet<string> = new Set(['done']);
-const NONE: ReadonlySet<string> = new Set();
 
 /** A scope as what coordinates in it sees it. */
 interface Home<Scope> {
@@ -152,8 +151,7 @@ function refuseWhenEnded(scope: Home<unknown>): void {
 }
 
 function maxTurnsOf(options: CoordinateOptions | undefined): number {
-  const given = optionsObject<CoordinateOptions>('options', options);
-  refuseUnknown(given, KNOWN, NONE, 'coordinate');
+  const given = nested<CoordinateOptions>('options', options, KNOWN);
   return countOr('maxTurns', given.maxTurns, 100, 1, 10_000);
 }
 
@@ -164,13 +162,13 @@ const isThenable = (x: unknown): x is PromiseLike<unknown> =>
 /** A `done` beside a tool says nothing unless it has a value. */
 function isDone<Value>(answer: Turn | Done<Value>): answer is Done<Value> {
   if (!isObject(answer) || !('done' in answer) || (answer.done === undefined && 'tool' in answer)) return false;
-  refuseUnknown(answer, DONE, NONE, 'the return of next');
+  nested('the return of next', answer, DONE);
   return true;
 }
 
 function turnOf(name: string, turn: unknown): Turn {
   if (!isObject(turn) || !('tool' in turn)) throw invalidOption(name, turn, TURN_OR_DONE);
-  refuseUnknown(turn, TURN, NONE, name);
+  nested(name, turn, TURN);
   return turn as Turn;
 }
 const TURN_OR_DONE = '{ tool, input, options? }, or from next() { done: value }';

@@ -28,7 +28,7 @@ export interface ThreadSetting {
 
 export type ToThread =
   | {
-      readonly t: 'run';
+      readonly t: 'call';
       readonly call: number;
       readonly tool: PlainTool;
       readonly input: unknown;

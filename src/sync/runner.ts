@@ -105,7 +105,7 @@ export class SyncRunner {
     this.#calls += 1;
     const call = this.#calls;
     try {
-      link.post({ t: 'run', call, tool: plain, input: sendable, options: { ...options, operationTimeoutMs: leftMs } });
+      link.post({ t: 'call', call, tool: plain, input: sendable, options: { ...options, operationTimeoutMs: leftMs } });
     } catch (error) {
       return end({ rejected: 'NOT_CLONEABLE', complaint: toFailure(error, 'NOT_CLONEABLE') }, told);
     }

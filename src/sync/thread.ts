@@ -34,7 +34,7 @@ port.on('message', (message: ToThread) => {
 });
 tell({ t: 'ready' });
 
-async function run({ call, tool, input, options: runOptions }: ToThread & { t: 'run' }): Promise<void> {
+async function run({ call, tool, input, options: runOptions }: ToThread & { t: 'call' }): Promise<void> {
   try {
     const result = await supervisor.runTool(revivedTool(tool), input, runOptions);
     try {

@@ -16,7 +16,7 @@ async function opened(options: object = {}) {
 }
 
 describe('a group', () => {
-  it('counts by status, attempts and times what joined it, and names itself in the result', async () => {
+  it('counts what joined it by status, attempts and times, and stands in its result', async () => {
     const { run, ...host } = await opened();
     const results = [await run('value'), await run('throw'), await run('value')];
     const { requests, attempts, times, waiting, running } = host.supervisor.group(group).statistics();
@@ -122,7 +122,7 @@ describe('Groups', () => {
     groups.join(name).onEvent({ ...stamp, ...names, type: 'request.ended', result: sampleResult() });
   const count = (groups: Groups, name: string) => groups.named(name).statistics().times.count;
 
-  it('forget those that settled first once a thousand others have, and never one with a member', () => {
+  it('forget who settled first once a thousand others have, and never a living one', () => {
     const groups = new Groups();
     start(groups, 'lives');
     for (let index = 0; index <= MAX_SETTLED_GROUPS; index += 1) {

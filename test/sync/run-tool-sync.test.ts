@@ -212,7 +212,7 @@ describe('the authorizer of a synchronous runner', () => {
     own.close();
   });
 
-  it('that answers yes, was asked once in the thread of the caller about what then runs', () => {
+  it('that answers yes, was asked once, by its caller, about what then runs', () => {
     const asked: { input: unknown; requestId: string; labels: object }[] = [];
     const own = createSyncRunner({
       authorize: (request) => {

@@ -72,7 +72,7 @@ describe('SyncRunner, without an answer', () => {
   it.each([[undefined], [0], [-1], [Number.POSITIVE_INFINITY]])('has a budget also when given %s', (given) => {
     const { runner, links } = rig();
     runner.runToolSync(toolOf('none'), 1, { ...(given !== undefined && { operationTimeoutMs: given }) });
-    const [sent] = (links[0]?.posted ?? []) as (ToThread & { t: 'run' })[];
+    const [sent] = (links[0]?.posted ?? []) as (ToThread & { t: 'call' })[];
     expect(sent?.options.operationTimeoutMs).toBeGreaterThan(50_000);
     expect(sent?.options.operationTimeoutMs).toBeLessThanOrEqual(60_000);
   });
