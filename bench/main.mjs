@@ -17,6 +17,7 @@ const NAMES = [
   'host-cost',
   'deep-queue',
   'looks',
+  'controls',
   'who-hangs',
 ];
 const { values, positionals } = parseArgs({ options: { smoke: { type: 'boolean' } }, allowPositionals: true });
