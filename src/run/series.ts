@@ -99,19 +99,24 @@ export class Series {
     else {
       this.#retries += 1;
       this.#leaveBehind(conclusion, attempt);
-      void this.#budget.pause(step).then(() => this.#serial.enqueue());
+      // Whoever was told of the end may have stopped the request.
+      if (this.#isStopped) this.#serial.enqueue();
+      else void this.#budget.pause(step).then(() => this.#serial.enqueue());
     }
   }
 
   async #followRepair(conclusion: Conclusion, attempt: Attempt): Promise<void> {
-    const accepted = await this.#repaired(conclusion, attempt);
+    const accepted = this.#isStopped ? null : await this.#repaired(conclusion, attempt);
     if (accepted !== null) this.#serial.accept(accepted);
-    if ((accepted === null && this.#early.stops.length === 0) || !this.#mayGoOn(attempt)) this.#serial.tell(conclusion);
-    else {
+    if (this.#isStopped || (accepted !== null && this.#mayGoOn(attempt))) {
       this.#repairs += 1;
       this.#leaveBehind(conclusion, attempt);
       this.#serial.enqueue();
-    }
+    } else this.#serial.tell(conclusion);
+  }
+
+  get #isStopped(): boolean {
+    return this.#early.stops.length > 0;
   }
 
   /** Whether another attempt may get in line. It comes from among the leased: the queue's capacity is not asked again. */
