@@ -51,6 +51,30 @@ describe('examples/charge-once', () => {
   });
 });
 
+describe('examples/retrying-call', () => {
+  it('tries three times under one key, and charges once', async () => {
+    expect(await linesOf('examples/retrying-call/retrying-call.mjs')).toEqual([
+      'attempt 1: indeterminate',
+      'attempt 2: indeterminate',
+      'attempt 3: succeeded',
+      'answer: charge 1',
+      '3 calls, 1 key, 1 charge',
+    ]);
+  });
+});
+
+describe('examples/agent-loop', () => {
+  it('takes turns until the assessor has no remark', async () => {
+    expect(await linesOf('examples/agent-loop/agent-loop.mjs')).toEqual([
+      'draft: timed-out',
+      'draft: Orders grew.',
+      '  name a figure; say what follows',
+      'draft: Orders grew by 12 %; we hire.',
+      'accepted after 3 turns: Orders grew by 12 %; we hire.',
+    ]);
+  });
+});
+
 describe('examples/tour', () => {
   it('shows ten faults, keeps within 100 columns and ends with whole capacity', async () => {
     const lines = await linesOf('examples/tour/tour.mjs');
@@ -84,9 +108,11 @@ describe('examples', () => {
       (path) => path.split('/')[1] === path.split('/')[2]?.replace('.mjs', ''),
     );
     expect(programs).toEqual([
+      'examples/agent-loop/agent-loop.mjs',
       'examples/cancellable-batch/cancellable-batch.mjs',
       'examples/charge-once/charge-once.mjs',
       'examples/plugin-host/plugin-host.mjs',
+      'examples/retrying-call/retrying-call.mjs',
       'examples/tour/tour.mjs',
     ]);
   });
