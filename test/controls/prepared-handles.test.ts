@@ -204,7 +204,7 @@ describe('a prepared request', () => {
     expect(rig.clock.pending).toBe(0);
   });
 
-  it('for any order of claims and discards, runs at most once and says of each which it was', async () => {
+  it('for any order of claims and discards, runs once for the claim that came first', async () => {
     const steps = fc.array(fc.constantFrom('claim', 'discard', 'foreign', 'details', 'idle'), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(steps, async (plan) => {

@@ -31,7 +31,7 @@ const numeric = defineTool({
 const statuses = ({ request }: RunResult) => request.attempts.map(({ status }) => status);
 
 describe('a repair', () => {
-  it('is asked with the refused value and the issues, and its input runs as another attempt', async () => {
+  it('is asked about the refused value, and its input runs as another attempt', async () => {
     const rig = await requestRig(mirror);
     const asked: unknown[] = [];
     const repair: Repair = (...given) => {

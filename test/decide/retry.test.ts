@@ -54,11 +54,11 @@ describe('nextStep', () => {
   it('stays with an open intent, unless each open one may run again', () => {
     const crash = { stops: stopped('isolate-exit') };
     const mayRerun = ({ key }: IntentRecord) => key === 'free';
-    const after = (...intents: IntentRecord[]) => nextStep(view({ ...crash, intents }, { mayRerun }));
-    expect(after(intent('dispatched', 'held'))).toEqual(END);
-    expect(after(intent('dispatched', 'free'))).toEqual(SAFE);
-    expect(after(intent('dispatched', 'free'), intent('dispatched', 'held'))).toEqual(END);
-    expect(after(intent('applied', 'held'), intent('failed', 'held'))).toEqual(SAFE);
+    const following = (...intents: IntentRecord[]) => nextStep(view({ ...crash, intents }, { mayRerun }));
+    expect(following(intent('dispatched', 'held'))).toEqual(END);
+    expect(following(intent('dispatched', 'free'))).toEqual(SAFE);
+    expect(following(intent('dispatched', 'free'), intent('dispatched', 'held'))).toEqual(END);
+    expect(following(intent('applied', 'held'), intent('failed', 'held'))).toEqual(SAFE);
   });
 
   it('ends when no try is left, or the input is gone', () => {
@@ -147,7 +147,7 @@ describe('backoffMs', () => {
 });
 
 describe('joinedIntents', () => {
-  it('settles an open one by the same effect applied under the same key, and by nothing else', () => {
+  it('settles an open one by the same effect under the same key, and by nothing else', () => {
     const open = [intent('dispatched')];
     const states = (...later: IntentRecord[]) => joinedIntents(open, later).map(({ state }) => state);
     expect(states(intent('applied'))).toEqual(['applied', 'applied']);
