@@ -5,6 +5,7 @@
  * than what had been sent allows; deep-frozen except the value. Deliberately absent: waiting.
  */
 import { type AttemptRecord, classify, type Verdict } from '../decide/classify.ts';
+import { publicCode } from '../model/errors.ts';
 import type { Bounds } from '../model/option-shapes.ts';
 import type { IntentRecord, RunError, RunResult } from '../model/result.ts';
 import type { Stop } from '../model/stop.ts';
@@ -74,7 +75,7 @@ export function handedOver(asked: Asked, sent: RunResult, uncloneable: string | 
   const { requestId: id, run } = names;
   const stderr = readable(asked, sent.output.stderr);
   const told = { ...sent, request: { ...sent.request, id, run }, output: { ...sent.output, stderr } };
-  if (!told.ok) return frozen(told) as RunResult;
+  if (!told.ok) return frozen({ ...told, error: reworded(asked, told) }) as RunResult;
   if (uncloneable !== null) {
     return unsucceeded(
       asked,
@@ -97,10 +98,11 @@ export function handedOver(asked: Asked, sent: RunResult, uncloneable: string | 
 /** The same run under the verdict that its outcome has here. */
 function unsucceeded(
   asked: Asked,
-  { value: _, ...told }: RunResult,
+  sent: RunResult,
   outcome: AttemptRecord['outcome'],
   complaint: Complaint,
 ): RunResult {
+  const { value: _, ...told } = sent;
   const verdict = classify({ ...NOTHING, outcome, stops: told.also, intents: told.intents });
   const { status, cause, also } = verdict;
   const attempts = told.request.attempts.map((attempt, index, { length }) =>
@@ -120,6 +122,18 @@ function errorOf(
   if (verdict.code === 'NOT_CLONEABLE' && complaint !== null)
     return wordedError('NOT_CLONEABLE', 'DataCloneError', redactor.text(complaint.message, { end: true }));
   return explain({ verdict, attempt: null, bounds, operationTimeoutMs, redactor, complaint });
+}
+
+/** A passed budget, told as the caller gave it: what was sent was the rest of it. */
+function reworded(
+  { bounds, operationTimeoutMs, redactor }: Asked,
+  { error, cause, status, also }: RunResult,
+): RunError | null {
+  if (error?.code !== publicCode('OPERATION_TIMEOUT')) return error;
+  const verdict: Verdict = { status, cause, also, code: 'OPERATION_TIMEOUT' };
+  const { message } =
+    explain({ verdict, attempt: null, bounds, operationTimeoutMs, redactor, complaint: null }) ?? error;
+  return { ...error, message };
 }
 
 /** Standard error as the tool's own reader has it, which could not cross. */

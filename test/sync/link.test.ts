@@ -14,7 +14,11 @@ const open = (options: object = { isolates: 1, standby: 0 }): LinkClass => {
   return link;
 };
 afterEach(() => {
-  for (const link of opened.splice(0)) link.giveUp();
+  for (const link of opened.splice(0)) {
+    if (link.isAlive) link.post({ t: 'close', withinMs: 1_000 });
+    link.receive((message) => message.t === 'closed' || null, AGES_MS);
+    link.giveUp();
+  }
 });
 
 describe('Link', () => {

@@ -106,7 +106,8 @@ describe('runToolSync', () => {
 
   it('ends a run at its operation timeout while its caller waits', () => {
     const result = runner.runToolSync(toolOf('hang', 'loopForever'), null, { operationTimeoutMs: 100 });
-    expect(result).toMatchObject({ status: 'timed-out', error: { code: 'ERR_LEASEHOLD_OPERATION_TIMEOUT' } });
+    const message = 'The request did not end within operationTimeoutMs (100 ms).';
+    expect(result).toMatchObject({ status: 'timed-out', error: { code: 'ERR_LEASEHOLD_OPERATION_TIMEOUT', message } });
     expect(runner.runToolSync(toolOf('echo'), 1).status).toBe('succeeded');
   });
 
