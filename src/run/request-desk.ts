@@ -7,7 +7,7 @@
 import { boundsOf } from '../decide/bounds.ts';
 import type { Issue, PreparedExecution, PreparedRun, Validation } from '../model/control-shapes.ts';
 import { CancelledError, invalidOption, LeaseholdError, RefusedError } from '../model/errors.ts';
-import { optionsObject, refuseUnknown, signalOr } from '../model/option-checks.ts';
+import { nested, signalOr } from '../model/option-checks.ts';
 import type { RunOptions } from '../model/option-shapes.ts';
 import { parseRunOptions, type RunConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
@@ -35,7 +35,6 @@ interface Payload {
 }
 
 const CLAIM: ReadonlySet<string> = new Set(['signal']);
-const NO_LATER: ReadonlySet<string> = new Set();
 
 export class RequestDesk implements Desk<RunScope> {
   readonly #host: RequestHost;
@@ -96,9 +95,7 @@ export class RequestDesk implements Desk<RunScope> {
   claim(scope: RunScope, handle: unknown, options?: ClaimOptions): Promise<RunResult> {
     let request: Request;
     try {
-      const given = optionsObject<ClaimOptions>('options', options);
-      refuseUnknown(given, CLAIM, NO_LATER, 'runPrepared');
-      const signal = signalOr('signal', given.signal);
+      const signal = signalOr('signal', nested<ClaimOptions>('options of runPrepared', options, CLAIM).signal);
       const payload = this.#prepared.get(handle as object);
       if (payload === undefined || !payload.scope.isWithin(scope))
         return Promise.resolve(unclaimable(handle, scope.ctx, this.#host.config.clock));

@@ -101,7 +101,7 @@ async function play(plan: Plan) {
 }
 
 describe('attribution', () => {
-  it('for any nest, cancel and ending of the tool, marks one stop as the cause, or none', async () => {
+  it('for any nest, cancel and end of the tool, marks one stop as the cause, or none', async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { rig, scopes, result } = await play(plan);
