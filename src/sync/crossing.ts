@@ -64,19 +64,13 @@ export interface PlainTool
 
 /**
  * The parts of a tool for one accepted input, and whatever of the input is still needed there.
- * @throws LeaseholdError `ERR_LEASEHOLD_NOT_AVAILABLE` for inline tools: a function cannot cross
+ * Inline work never comes here. @throws LeaseholdError `ERR_LEASEHOLD_NOT_AVAILABLE` for a stream as standard input
  */
 export function plainTool(tool: Tool, input: unknown, secrets: readonly string[]): [PlainTool, unknown] {
   const { name, work, effects, isolation, permissions, runTimeoutMs, graceMs, outputRules } = tool;
   const { readStderr: _, ...rules } = outputRules;
   const parts = { name, effects, isolation, permissions, runTimeoutMs, graceMs, outputRules: rules, secrets };
-  if (work.kind === 'inline') {
-    throw new LeaseholdError(
-      'NOT_AVAILABLE',
-      `The tool "${name}" runs on the host's own loop, which cannot turn while a synchronous caller waits.`,
-    );
-  }
-  if (work.kind === 'module') return [{ ...parts, work }, input];
+  if (work.kind !== 'command') return [{ ...parts, work: work as ModuleWork }, input];
   const planned = planOf(work, input);
   if ('plan' in planned && typeof planned.plan.stdin === 'object' && planned.plan.stdin !== null) {
     if (!(planned.plan.stdin instanceof Uint8Array))

@@ -58,8 +58,14 @@ export type Accepted =
   | { readonly input: unknown; readonly redactor: Redactor; readonly secrets: readonly string[] }
   | { readonly complaint: Complaint };
 
-/** @throws LeaseholdError `ERR_LEASEHOLD_NOT_AVAILABLE` for an asynchronous schema */
+/** @throws LeaseholdError `ERR_LEASEHOLD_NOT_AVAILABLE` for inline work, whose function cannot cross, and asynchronous schemas */
 export function accept(tool: Tool, input: unknown, redactor: Redactor): Accepted {
+  if (tool.work.kind === 'inline') {
+    throw new LeaseholdError(
+      'NOT_AVAILABLE',
+      `The tool "${tool.name}" runs on the host's own loop, which cannot turn while a synchronous caller waits.`,
+    );
+  }
   const validated = validate(tool.input, input, 'The input');
   if (validated instanceof Promise) {
     throw new LeaseholdError('NOT_AVAILABLE', `The input schema of "${tool.name}" is asynchronous.`);

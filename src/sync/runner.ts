@@ -58,7 +58,9 @@ export class SyncRunner {
   }
 
   runToolSync<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: SyncRunOptions): RunResult<Out> {
-    return this.#run(checkedTool(tool), input, parseSyncRunOptions(options), options ?? {}) as RunResult<Out>;
+    const config = parseSyncRunOptions(options);
+    // Copied at the door: what the authorizer or a schema does to them has no effect.
+    return this.#run(checkedTool(tool), input, config, structuredClone(options ?? {})) as RunResult<Out>;
   }
 
   close(options: { readonly withinMs?: number } = {}): CloseReport | null {
@@ -88,11 +90,11 @@ export class SyncRunner {
     if ('complaint' in accepted) return end({ rejected: 'INVALID_INPUT', complaint: accepted.complaint });
     const { redactor, secrets } = accepted;
     const told: Asked = { ...asked, redactor, labels: redactedLabels(asked.labels, redactor) };
-    const [plain, sendable] = plainTool(tool, accepted.input, secrets);
     const denial = denialOf(this.#authorizer, asked.names, tool, accepted.input, config.labels);
     if (denial !== null) return end({ denied: denial.code, complaint: denial }, told);
     // The authorizer may have closed it.
     if (this.#isClosed) return end({ rejected: 'CLOSED' }, told);
+    const [plain, sendable] = plainTool(tool, accepted.input, secrets);
 
     const link = this.#opened();
     const isReady = link.isReadyWithin(Math.max(0, Math.min(bounds.bootMs, operationTimeoutMs - spentMs())));

@@ -228,6 +228,19 @@ describe('the authorizer of a synchronous runner', () => {
     own.close();
   });
 
+  it('that says no, is followed by nothing: no plan of a command is made', () => {
+    let planned = 0;
+    const args = () => {
+      planned += 1;
+      return [];
+    };
+    const own = authorized(() => ({ allow: false }));
+    const tool = processTool({ name: 'program', file: 'true', args, input: z.unknown(), effects: 'none' });
+    expect(own.runToolSync(tool, 1).status).toBe('denied');
+    expect(planned).toBe(0);
+    own.close();
+  });
+
   it('is not asked about an input that the schema refuses', () => {
     let asked = 0;
     const own = authorized(() => {

@@ -105,6 +105,19 @@ describe('SyncRunner, without an answer', () => {
     expect(runner.runToolSync(toolOf('none'), 2)).toMatchObject({ error: { code: 'ERR_LEASEHOLD_HOST_LOST' } });
   });
 
+  it('sends what was given at the door, whatever the authorizer does to it', () => {
+    const labels: Record<string, string> = { colour: 'blue' };
+    const options = { labels, operationTimeoutMs: 5_000 };
+    const authorize = () => {
+      labels['colour'] = 'red';
+      options.operationTimeoutMs = Number.NaN;
+      return { allow: true } as const;
+    };
+    const { links, runner } = rig([], true, { authorize });
+    runner.runToolSync(toolOf('none'), 1, options);
+    expect(links[0]?.posted).toMatchObject([{ options: { labels: { colour: 'blue' } } }]);
+  });
+
   it('is not waited for where the authorizer has closed the runner', () => {
     const authorize = () => {
       runner.close();
