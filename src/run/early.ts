@@ -5,9 +5,10 @@
  */
 import type { Budget } from '../scope/budget.ts';
 import type { IncomingStop } from './attempt-setting.ts';
+import type { Notes } from './journal.ts';
 
 export class Early {
-  readonly notes: string[] = [];
+  notes: string[] = [];
   readonly #budget: Budget;
   #stops: IncomingStop[] = [];
 
@@ -35,5 +36,11 @@ export class Early {
     const { stops } = this;
     if (this.#stops.length > 0) this.#stops = [];
     return stops;
+  }
+
+  /** Puts what observers did among the diagnostics of an attempt. */
+  noteIn(notes: Notes): void {
+    for (const message of this.notes) notes.note('OBSERVER_THREW', message);
+    if (this.notes.length > 0) this.notes = [];
   }
 }

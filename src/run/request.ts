@@ -148,8 +148,8 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
   }
 
   async authorizeHop(hop: Hop, attempt: number): Promise<void> {
-    if (attempt !== this.#number) throw new DeniedError('DENIED', 'The attempt that this hop belongs to is over.');
-    if (this.#hops === null) throw new DeniedError('DENIED', 'Only inline work goes through hops.');
+    if (this.#hops === null || attempt !== this.#number)
+      throw new DeniedError('DENIED', 'The attempt that this hop belongs to is over.');
     await this.#hops.authorize(hop);
   }
 
@@ -167,8 +167,8 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
 
   #note(message: string): void {
     if (this.#reported) this.#host.observers.leave(this.#redactor.text(message, { end: true }));
-    else if (this.#attempt !== null) this.#attempt.capture.note('OBSERVER_THREW', message);
-    else this.#early.notes.push(message);
+    else if (this.#attempt === null || this.#isBetween) this.#early.notes.push(message);
+    else this.#attempt.capture.note('OBSERVER_THREW', message);
   }
 
   admission(held: 0 | 1): Admission {
@@ -215,7 +215,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
     this.#check = new ValueCheck(attempt, this.#budget, bounds.validateMs);
     if (this.definition.work.kind === 'inline')
       this.#hops = new Hops(attempt, clock, this.#redactor, (...asked) => this.#intake.ask(input, ...asked));
-    for (const message of this.#early.notes.splice(0)) this.#note(message);
+    this.#early.noteIn(capture);
     void journal.tryWrite('prepared', { tool: this.definition.name, effects: this.definition.effects }, capture);
     void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
@@ -267,10 +267,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
       notes: this.#early.notes,
       redactor: this.#redactor,
     };
-    conclude(end, circumstances, (conclusion) => {
-      if (this.#series === null || this.#attempt === null) this.tell(conclusion);
-      else this.#series.follow(conclusion, this.#attempt);
-    });
+    conclude(end, circumstances, (conclusion) =>
+      this.#series === null ? this.tell(conclusion) : this.#series.follow(conclusion),
+    );
   }
 
   leaveBehind({ attempts }: Past): void {
@@ -285,7 +284,6 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
 
   tell(conclusion: Conclusion): void {
     if (this.#series !== null) this.#unlisten();
-    if (this.#series !== null && this.#attempt !== null) this.#attempt.capture.lateEvents += this.#early.count;
     const result = resultOf(conclusion);
     this.#reported = true;
     this.#tellEnd(result.request.attempts);

@@ -91,10 +91,12 @@ export class Series {
   }
 
   /** Its present attempt has ended. */
-  follow(conclusion: Conclusion, attempt: Attempt): void {
+  follow(conclusion: Conclusion): void {
+    const { attempt } = conclusion.of;
     this.#reconcile(conclusion);
-    const step = this.#stepAfter(conclusion, attempt);
-    if (step === 'end' || !this.#mayGoOn(attempt)) this.#serial.tell(conclusion);
+    const step = attempt === null ? 'end' : this.#stepAfter(conclusion, attempt);
+    if (attempt === null) this.#serial.tell(conclusion);
+    else if (step === 'end' || !this.#mayGoOn(attempt)) this.#end(conclusion, attempt);
     else if (step === 'repair') void this.#followRepair(conclusion, attempt);
     else {
       this.#retries += 1;
@@ -112,7 +114,14 @@ export class Series {
       this.#repairs += 1;
       this.#leaveBehind(conclusion, attempt);
       this.#serial.enqueue();
-    } else this.#serial.tell(conclusion);
+    } else this.#end(conclusion, attempt);
+  }
+
+  /** What came meanwhile came too late. */
+  #end(conclusion: Conclusion, { capture }: Attempt): void {
+    this.#early.noteIn(capture);
+    capture.lateEvents += this.#early.count;
+    this.#serial.tell(conclusion);
   }
 
   get #isStopped(): boolean {

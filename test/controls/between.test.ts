@@ -13,6 +13,7 @@ import { requestRig } from '../run/request-rig.ts';
 import { settle } from '../support/fake-clock.ts';
 import { closeFake, fakeTool } from '../support/fake-host.ts';
 import type { Far } from '../support/fake-tenure.ts';
+import { heldLog } from '../support/held-log.ts';
 
 const crash: Far = { run: (tenure) => tenure.die({ code: 3, error: null }) };
 const retry = { attempts: 3, backoff: { initialMs: 100, jitter: 'none' } } as const;
@@ -114,6 +115,58 @@ describe('an observer that stops the request', () => {
     await rig.run(fakeTool(), 'x', { retry, signal: controller.signal, observers: [{ onEvent }] });
     expect(rig.ended).toMatchObject([{ status: 'cancelled' }]);
     expect(rig.runs()).toBe(1);
+    await closeFake(rig);
+  });
+});
+
+describe('an observer that breaks between two attempts', () => {
+  it.each([
+    ['another follows', crash, ['attempt.ended']],
+    ['none follows', { run: (tenure) => tenure.failure() } satisfies Far, ['lease.queued']],
+  ] as [string, Far, string[]][])('is told in the result, where %s', async (_, far, breaksAt) => {
+    const rig = await requestRig(far, { standby: 1 });
+    const onEvent = ({ type }: { type: string }) => {
+      if (breaksAt.includes(type)) throw new Error(`deaf at ${type}`);
+    };
+    await rig.run(fakeTool(), 'x', { retry, observers: [{ onEvent }] });
+    await rig.clock.advance(1_000);
+    expect(rig.ended[0]?.diagnostics).toMatchObject([
+      { code: 'OBSERVER_THREW', message: expect.stringContaining('deaf at') },
+    ]);
+    await closeFake(rig);
+  });
+});
+
+describe('a cancel while the log takes the end of an attempt', () => {
+  it('lets nobody be asked for a repair, and ends the request', async () => {
+    const log = heldLog(['closed']);
+    const rig = await requestRig(asText, { eventLog: log.eventLog });
+    const controller = new AbortController();
+    let asked = 0;
+    const repair = () => {
+      asked += 1;
+      return 'again';
+    };
+    await rig.run(strict, 'x', { repair, signal: controller.signal });
+    controller.abort(new Error('enough'));
+    for (let ends = 0; ends < 2; ends += 1) {
+      log.release();
+      await settle();
+    }
+    expect(rig.ended).toMatchObject([{ status: 'cancelled', request: { attempts: [{ status: 'failed' }, {}] } }]);
+    expect(asked).toBe(0);
+    await closeFake(rig);
+  });
+
+  it('comes too late where none would follow, and is counted', async () => {
+    const log = heldLog(['closed']);
+    const rig = await requestRig({ run: (tenure) => tenure.failure() }, { eventLog: log.eventLog });
+    const controller = new AbortController();
+    await rig.run(fakeTool(), 'x', { retry, signal: controller.signal });
+    controller.abort(new Error('enough'));
+    log.release();
+    await settle();
+    expect(rig.ended).toMatchObject([{ status: 'failed', also: [], dropped: { lateEvents: 1 } }]);
     await closeFake(rig);
   });
 });
