@@ -47,6 +47,17 @@ describe('a group', () => {
     await closeFake(host);
   });
 
+  it('tells of a member that is to be tried again as waiting', async () => {
+    const { run, ...host } = await opened();
+    void run('exit', { group, retry: { attempts: 2, backoff: { initialMs: 100, jitter: 'none' } } });
+    await settle();
+    expect(host.supervisor.group(group).statistics()).toMatchObject({ attempts: 1, waiting: 1, running: 0 });
+    await host.clock.advance(10_000);
+    const { attempts, requests, waiting } = host.supervisor.group(group).statistics();
+    expect({ attempts, waiting, failed: requests.failed }).toEqual({ attempts: 2, waiting: 0, failed: 1 });
+    await closeFake(host);
+  });
+
   it('counts what never reached an isolate', async () => {
     const { run, ...host } = await opened({ authorize: () => ({ allow: false }) });
     await run('value');
@@ -124,6 +135,8 @@ describe('Groups', () => {
 
   it('forget who settled first once a thousand others have, and never a living one', () => {
     const groups = new Groups();
+    start(groups, 'lives');
+    end(groups, 'lives');
     start(groups, 'lives');
     for (let index = 0; index <= MAX_SETTLED_GROUPS; index += 1) {
       start(groups, `group ${index}`);

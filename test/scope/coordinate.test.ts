@@ -1,5 +1,7 @@
 /** `coordinate`: turns, what the application decides between them, and every way it ends. */
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import type { PreparedContext } from '../../src/model/control-shapes.ts';
 import type { RunOptions } from '../../src/model/option-shapes.ts';
 import type { SupervisorOptions } from '../../src/model/options.ts';
 import type { RunResult } from '../../src/model/result.ts';
@@ -79,6 +81,29 @@ describe('coordinate', () => {
     await host.clock.advance(10_000);
     const { turns } = await coordinating;
     expect(turns.map(({ cause, status }) => cause?.kind ?? status)).toEqual(['operation-timeout', 'succeeded']);
+    await closeFake(host);
+  });
+
+  it('gives each turn a scope of its own, which has ended when next is called', async () => {
+    const { scope, ...host } = await opened();
+    const signals: AbortSignal[] = [];
+    const onPrepared = (ctx: PreparedContext): undefined => void signals.push(ctx.signal);
+    let left = 2;
+    await scope.coordinate(turn('value', { onPrepared }), (_result, given) => {
+      expect(signals.map(({ aborted }) => aborted)).toEqual(signals.map(() => true));
+      expect(given.ctx.signal.aborted).toBe(false);
+      left -= 1;
+      return left > 0 ? turn('value', { onPrepared }) : { done: left };
+    });
+    expect(new Set(signals).size).toBe(2);
+    await closeFake(host);
+  });
+
+  it('leaves nothing that listens to its scope', async () => {
+    const { scope, ...host } = await opened();
+    await scope.coordinate(turn('value'), async () => ({ done: 1 }));
+    await caught(scope.coordinate(turn('value'), () => Promise.reject(new Error('mine'))));
+    expect(getEventListeners(scope.ctx.signal, 'abort')).toEqual([]);
     await closeFake(host);
   });
 
@@ -187,6 +212,26 @@ describe('coordinate, ended otherwise', () => {
     );
     expect(failure).toMatchObject({ code: 'ERR_LEASEHOLD_CANCELLED', message: 'from within' });
     expect(failure.turns).toHaveLength(1);
+    await closeFake(host);
+  });
+
+  it.each([
+    ['waits for ever', () => new Promise<Turn>(() => {})],
+    [
+      'throws',
+      () => {
+        throw new Error('mine');
+      },
+    ],
+  ])('by its own next, which cancels the scope and %s, is told of the cancel', async (_, then) => {
+    const { scope, ...host } = await opened();
+    const failing = scope.coordinate(turn('value'), (_result, given) => {
+      given.cancel('from within');
+      return then();
+    });
+    expect(await caught(failing)).toMatchObject({ code: 'ERR_LEASEHOLD_CANCELLED', turns: [{ ok: true }] });
+    void scope.shutdown();
+    await host.clock.advance(60_000);
     await closeFake(host);
   });
 

@@ -5,7 +5,7 @@ import { defineTool } from '../../src/model/define-tool.ts';
 import { runResultSchema } from '../../src/model/run-result-schema.ts';
 import type { Effects } from '../../src/model/tool.ts';
 import type { FromThread, ToThread } from '../../src/sync/crossing.ts';
-import type { SyncRunnerOptions } from '../../src/sync/door.ts';
+import type { SyncAuthorizer, SyncRunnerOptions } from '../../src/sync/door.ts';
 import type { SyncLink } from '../../src/sync/link.ts';
 import { SyncRunner } from '../../src/sync/runner.ts';
 
@@ -116,6 +116,16 @@ describe('SyncRunner, without an answer', () => {
     const { links, runner } = rig([], true, { authorize });
     runner.runToolSync(toolOf('none'), 1, options);
     expect(links[0]?.posted).toMatchObject([{ options: { labels: { colour: 'blue' } } }]);
+  });
+
+  it('sends nothing where the authorizer returns a promise', () => {
+    const authorize = (() => Promise.resolve({ allow: true })) as unknown as SyncAuthorizer;
+    const { links, runner } = rig([], true, { authorize });
+    expect(runner.runToolSync(toolOf('none'), 1)).toMatchObject({
+      status: 'denied',
+      error: { code: 'ERR_LEASEHOLD_AUTHORIZER_FAILED' },
+    });
+    expect(links).toEqual([]);
   });
 
   it('is not waited for where the authorizer has closed the runner', () => {
