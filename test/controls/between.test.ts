@@ -88,7 +88,7 @@ describe.each(WAITS)('during %s', (_, far, tool, options) => {
 
   it('a close interrupts it as one that waits', async () => {
     const rig = await begin();
-    const closing = rig.supervisor.close({ withinMs: 1_000 });
+    const closing = rig.supervisor.close({ withinMs: 60_000 });
     await settle();
     expect(ends(rig)).toMatchObject({ status: 'interrupted', cause: { kind: 'shutdown', atMs: 0 } });
     await rig.clock.advance(1_000);

@@ -138,13 +138,17 @@ describe('a prepared request', () => {
     const rig = await requestRig();
     const scope = rig.supervisor.openScope({ deadlineMs: 100 });
     const handle = await scope.prepareExecution(fakeTool(), 'hang');
-    const preparing = scope.prepare(slow, 'x').then(null, (error: unknown) => error);
+    let refusal: unknown = null;
+    void scope.prepare(slow, 'x').catch((error: unknown) => {
+      refusal = error;
+    });
     await rig.clock.advance(60);
     const ended: RunResult[] = [];
     void scope.runPrepared(handle).then((result) => ended.push(result));
+    await rig.clock.advance(40);
+    expect(refusal).toEqual(code('PARENT_DEADLINE'));
     await rig.clock.advance(10_000);
     expect(ended).toMatchObject([{ cause: { kind: 'parent-deadline', atMs: 40, scope: scope.id } }]);
-    expect(await preparing).toEqual(code('PARENT_DEADLINE'));
     await expect(scope.prepare(fakeTool(), 'x')).rejects.toEqual(code('PARENT_DEADLINE'));
     await closeFake(rig);
   });

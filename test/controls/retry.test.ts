@@ -11,6 +11,7 @@ import type { RunResult } from '../../src/model/result.ts';
 import { runResultSchema } from '../../src/model/run-result-schema.ts';
 import { inlineTool } from '../authorize/hop-rig.ts';
 import { requestRig } from '../run/request-rig.ts';
+import { settle } from '../support/fake-clock.ts';
 import { closeFake, fakeTool } from '../support/fake-host.ts';
 import type { Far } from '../support/fake-tenure.ts';
 import { heldLog } from '../support/held-log.ts';
@@ -152,7 +153,7 @@ describe('a retry', () => {
   });
 
   it('holds its place in the queue while it waits, whatever the capacity', async () => {
-    const rig = await requestRig(byWords, { standby: 1, queue: { capacity: 0 } });
+    const rig = await requestRig(byWords, { queue: { capacity: 0 } });
     await rig.run(fakeTool(), ['exit', 'value'], { retry: steady(2) });
     expect(rig.supervisor.statistics().queue.depth).toBe(1);
     await rig.clock.advance(100);
@@ -231,6 +232,29 @@ describe('a retry', () => {
     input.page = 2;
     await rig.clock.advance(100);
     expect(seen).toEqual([{ page: 1 }, { page: 1 }]);
+    await closeFake(rig);
+  });
+
+  it('sums the times of its attempts, and has the backoff in the total alone', async () => {
+    const rig = await requestRig({}, { standby: 1 });
+    await rig.run(fakeTool(), 'x', { retry: steady(2) });
+    await rig.clock.advance(30);
+    rig.leased().die({ code: 3, error: null });
+    await settle();
+    await rig.clock.advance(100 + 20);
+    rig.leased().value('done');
+    await settle();
+    const [result] = rig.ended as [RunResult];
+    expect(result.timing).toMatchObject({ runningMs: 50, queuedMs: 0, totalMs: 150 });
+    expect(result.request.attempts.map(({ timing }) => [timing.runningMs, timing.totalMs])).toEqual([
+      [30, 30],
+      [20, 20],
+    ]);
+    const [first, second] = result.request.attempts.map(({ timing }) => Date.parse(timing.startedAt));
+    expect([(second as number) - (first as number), result.timing.startedAt]).toEqual([
+      130,
+      result.request.attempts[0]?.timing.startedAt,
+    ]);
     await closeFake(rig);
   });
 
