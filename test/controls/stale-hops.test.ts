@@ -20,11 +20,11 @@ describe('a hop of an attempt that was given up', () => {
     };
     const rig = await requestRig({}, { authorize, defaults: { graceMs: 10, killMs: 10 } });
     const contexts: InlineContext[] = [];
-    let answer = (_: string) => {};
+    const answers: ((value: string) => void)[] = [];
     const tool = inlineTool((context) => {
       contexts.push(context);
       return new Promise((resolve) => {
-        if (contexts.length === 2) answer = resolve;
+        answers.push(resolve);
       });
     }, 'none');
     const retry = { attempts: 2, backoff: { initialMs: 0, jitter: 'none' } } as const;
@@ -34,7 +34,7 @@ describe('a hop of an attempt that was given up', () => {
     const stale = await told((contexts[0] as InlineContext).authorizeHop(HOP));
     expect(stale).toMatchObject({ leaseholdCode: 'ERR_LEASEHOLD_DENIED' });
     expect(await told((contexts[1] as InlineContext).authorizeHop(HOP))).toBe('gone on');
-    answer('done');
+    answers[1]?.('done');
     await settle();
     expect(asked).toEqual(['run', 'redirect']);
     expect(rig.ended).toMatchObject([{ status: 'succeeded', request: { attempts: [{ status: 'timed-out' }, {}] } }]);

@@ -63,8 +63,8 @@ describe('repair', () => {
     ['repair', 3],
     ['repair.with', {}],
     ['repair.with', { with: 7 }],
-    ['repair.attempts', { with: () => undefined, attempts: 0 }],
-    ['repair.withinMs', { with: () => undefined, withinMs: 0 }],
+    ['repair.attempts', { with: Object, attempts: 0 }],
+    ['repair.withinMs', { with: Object, withinMs: 0 }],
   ])('names %s where it is not accepted: %j', (option, given) => {
     expect(caught(() => parseRunOptions({ repair: given as never }))).toEqual(refused(option));
   });
