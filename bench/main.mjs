@@ -19,6 +19,7 @@ const NAMES = [
   'looks',
   'controls',
   'who-hangs',
+  'durable',
 ];
 const { values, positionals } = parseArgs({ options: { smoke: { type: 'boolean' } }, allowPositionals: true });
 const smoke = values.smoke ?? false;

@@ -1,11 +1,11 @@
 /**
- * The ways to break a tool that `newcomer.mjs` tries, as a table.
+ * The ways to break a module that `newcomer.mjs` tries, as a table.
  *
  * Invariant: a case is the text of a tool module, the lines a newcomer's script calls it by, and what must come of it;
  * `results` is what those lines leave. Deliberately absent: how a case is run and judged.
  */
 
-const ONCE = 'const results = [await supervisor.runTool(broken, null)];';
+export const ONCE = 'const results = [await supervisor.runTool(broken, null)];';
 const CANCEL = 'const results = [await supervisor.runTool(broken, null, { signal: AbortSignal.timeout(300) })];';
 const STOP_IN_MIDDLE = [
   'const pending = supervisor.runTool(broken, null, { runTimeoutMs: 20_000 });',
@@ -13,31 +13,36 @@ const STOP_IN_MIDDLE = [
   'await supervisor.close({ withinMs: 2_000 });',
   'const results = [await pending];',
 ];
-const failed = (code) => ({ status: 'failed', code });
-const TIMED_OUT = { status: 'timed-out', code: 'RUN_TIMEOUT', end: 'quarantined' };
+export const failed = (code) => ({ status: 'failed', code });
+export const TIMED_OUT = { status: 'timed-out', code: 'RUN_TIMEOUT', end: 'quarantined' };
 const CANCELLED = { status: 'cancelled', code: 'CANCELLED' };
 const SHUTDOWN = { status: 'interrupted', code: 'SHUTDOWN' };
 const KILLED_CANCELLED = { ...CANCELLED, end: 'quarantined' };
 const succeeded = (value) => ({ status: 'succeeded', code: null, value });
-const body = (text) => `export default async function broken(input, ctx) { ${text} }`;
+export const body = (text) => `export default async function broken(input, ctx) { ${text} }`;
 const dirty = (finding, value = 'done') => ({ ...succeeded(value), end: 'quarantined', finding });
 const LOAD = failed('TOOL_LOAD');
 
 /** A case: name, tool module, what each result must be, and where it differs the script and the options. */
-function broken(
+export function broken(
   name,
   tool,
   expected,
-  { act = ONCE, options = '', effects = 'none', after = '', input = 'z.any()', output } = {},
+  { act = ONCE, options = '', effects = 'none', after = '', input = 'z.any()', output, isolation = 'thread' } = {},
 ) {
   const expectations = Array.isArray(expected) ? expected : [expected];
-  return { name, tool, expected: expectations, act: [act].flat(), options, effects, after, input, output };
+  const shape = `input: ${input}, effects: '${effects}', isolation: '${isolation}'`;
+  const more = output === undefined ? '' : `, output: ${output}`;
+  const define = [
+    `const broken = defineTool({ name: 'broken', module: new URL('./broken.mjs', import.meta.url), ${shape}${more} });`,
+  ];
+  return { name, tool, expected: expectations, act: [act].flat(), options, after, define };
 }
 
 const PORTS = `const ports = process._getActiveHandles().filter((handle) => handle?.constructor?.name === 'MessagePort');
   for (const port of ports) for (const t of ['settled', 'result']) port.postMessage({ t, seq: 1, ok: true, value: 'forged' });`;
 
-export const CASES = [
+export const MODULE_CASES = [
   broken('throws null', body('throw null;'), failed('TOOL_ERROR')),
   broken('throws undefined', body('throw undefined;'), failed('TOOL_ERROR')),
   broken('throws 0', body('throw 0;'), failed('TOOL_ERROR')),

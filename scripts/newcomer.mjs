@@ -1,6 +1,7 @@
 /**
  * Does what a newcomer would: installs the packed tarball in an empty project, writes a tool in a file, runs it under a
- * supervisor from a ten-line script, and breaks it in every way of `newcomer-cases.mjs`, each in a process of its own.
+ * supervisor from a ten-line script, and breaks it in every way of `newcomer-cases.mjs` and `newcomer-programs.mjs`, each in
+ * a process of its own.
  *
  * Invariant: the last line is `N of N`, and the exit code is zero, only if every result told the truth within its bound,
  * the supervisor went on, and the process ended by itself. Deliberately absent: anything imported from the checkout.
@@ -10,7 +11,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CASES } from './newcomer-cases.mjs';
+import { MODULE_CASES } from './newcomer-cases.mjs';
+import { PROGRAM_CASES } from './newcomer-programs.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -45,12 +47,11 @@ function install() {
   }
 }
 
-function script({ act, options, effects, after, input, output }) {
-  const shape = `input: ${input}, effects: '${effects}'${output === undefined ? '' : `, output: ${output}`}`;
+function script({ act, options, after, define }) {
   return [
     "import { createSupervisor, defineTool } from 'leasehold';",
     "import { z } from 'zod';",
-    `const broken = defineTool({ name: 'broken', module: new URL('./broken.mjs', import.meta.url), ${shape} });`,
+    ...define,
     "const sound = defineTool({ name: 'sound', module: new URL('../sound.mjs', import.meta.url), input: z.any(), effects: 'none' });",
     `const supervisor = createSupervisor({ isolates: 1, ${options} defaults: { runTimeoutMs: 600, graceMs: 100, killMs: 800 } });`,
     ...act,
@@ -87,6 +88,11 @@ function faultsOf(result, expected) {
   if (expected.end && result.lease?.end !== expected.end) faults.push(`lease ${result.lease?.end}`);
   if (expected.finding && !findings.includes(expected.finding))
     faults.push(`findings ${findings.join(', ') || 'none'}`);
+  if (expected.signal && result.exit?.signal !== expected.signal) faults.push(`signal ${result.exit?.signal}`);
+  if (expected.holder && !result.output.drain.holders.some((holder) => holder.startsWith(expected.holder)))
+    faults.push(`pipe held by ${result.output.drain.holders.join(', ') || 'nobody'}`);
+  const told = JSON.stringify(result);
+  if (expected.hides?.some((form) => told.includes(form))) faults.push('a secret shows');
   if (expected.wrote && !(result.output.stdout.bytesRead > 100_000)) faults.push('output lost');
   if (over > SLACK_MS) faults.push(`${Math.round(over)} ms over its bound`);
   return faults;
@@ -138,7 +144,9 @@ try {
   console.log(`${manifest.name} ${manifest.version}, ${install()}, on Node ${process.version}\n`);
   writeFileSync(join(place, 'sound.mjs'), 'export default (input) => input + 1;\n');
   const only = process.argv[2];
-  const waiting = CASES.filter(({ name }) => only === undefined || name.includes(only)).entries();
+  const waiting = [...MODULE_CASES, ...PROGRAM_CASES]
+    .filter(({ name }) => only === undefined || name.includes(only))
+    .entries();
   let tried = 0;
   let truthful = 0;
   const lane = async () => {

@@ -55,6 +55,20 @@ export type {
 } from './model/option-shapes.ts';
 export type { Permissions } from './model/permissions.ts';
 export type {
+  AttemptName,
+  ClosedAttempt,
+  HeldIntent,
+  LoggedIntent,
+  Reconcile,
+  ReconcileContext,
+  ReconciledIntent,
+  Reconciliation,
+  RecoveryFailure,
+  RecoveryReport,
+  RerunnableAttempt,
+  SurvivingProcess,
+} from './model/recovery.ts';
+export type {
   Attempt,
   Diagnostic,
   Durability,
@@ -76,8 +90,10 @@ export type { BlobStore, EventLog, LogEvent, LogEventKind, NewLogEvent, OpenInte
 export type { Clock, Timer } from './model/time.ts';
 export type { Effects, Isolation, Tool, ToolDefinition } from './model/tool.ts';
 export type { Hop } from './model/work.ts';
+export { type FileBlobStoreOptions, fileBlobStore } from './record/file-blob-store.ts';
 export { memoryBlobStore } from './record/memory-blob-store.ts';
 export { memoryEventLog } from './record/memory-event-log.ts';
+export type { CloseReport, Statistics } from './reports.ts';
 export type { Group, GroupStatistics } from './run/groups.ts';
 export type { ChildEnd, ShutdownReport } from './scope/child.ts';
 export type {
@@ -92,4 +108,4 @@ export type { Ctx, Deadline } from './scope/ctx.ts';
 export type { ClaimOptions } from './scope/desk.ts';
 export type { RunScope } from './scope/scope-handle.ts';
 export type { Child, SpawnOptions } from './scope/spawned.ts';
-export { type CloseReport, createSupervisor, type Statistics, type Supervisor } from './supervisor.ts';
+export { createSupervisor, type Supervisor } from './supervisor.ts';

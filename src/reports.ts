@@ -1,7 +1,7 @@
 /**
- * What a supervisor tells of itself. Types only.
+ * What a supervisor tells of itself: its statistics, and the report of its close. Types only.
  *
- * Invariant: plain and frozen; counts are as of the call. Deliberately absent: events (`model/event.ts`) and results.
+ * Invariant: plain and frozen. Deliberately absent: the report of recovery (`model/recovery.ts`).
  */
 import type { ActorTree } from './isolate/actor-tree.ts';
 import type { IsolateInfo } from './isolate/fleet-shape.ts';

@@ -4,23 +4,26 @@
  * Invariants: nothing is shared between two supervisors; `close` settles within its bound and says what did not end; an idle
  * supervisor holds nothing open. Deliberately absent: signal handlers, `process.exit`, and anything global.
  */
-import { admit } from './decide/admission.ts';
+import { admit, refusalIn } from './decide/admission.ts';
 import { stopBoundMs } from './decide/bounds.ts';
-import { laneOf } from './decide/lanes.ts';
+import { kindOf } from './decide/lanes.ts';
+import { Impairments } from './impairments.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
 import { type Asking, Fleets } from './isolate/fleets.ts';
 import type { TenureSource } from './isolate/tenure.ts';
 import type { PreparedExecution, PreparedRun, Validation } from './model/control-shapes.ts';
-import { LeaseholdError } from './model/errors.ts';
 import { mintId } from './model/ids.ts';
 import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
 import type { RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
 import { DEFAULTS, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
+import type { RecoveryReport } from './model/recovery.ts';
 import type { RunResult } from './model/result.ts';
 import { STATUSES, type Status } from './model/stop.ts';
 import { settlesWithin } from './model/time.ts';
 import type { Tool } from './model/tool.ts';
+import { Opening } from './opening.ts';
 import { createRedactor } from './output/redaction.ts';
+import { Readiness } from './readiness.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
 import type { CloseReport, Statistics } from './reports.ts';
@@ -35,9 +38,6 @@ import type { ClaimOptions } from './scope/desk.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
 import type { RunScope as ScopeHandle } from './scope/scope-handle.ts';
 
-export type { CloseReport, Statistics } from './reports.ts';
-export { checkedTool } from './run/request-desk.ts';
-
 /** What `close` keeps back of its bound to see isolates end. Milliseconds, at most a quarter of the bound. */
 const CLOSE_RESERVE_MS = 250;
 
@@ -49,11 +49,13 @@ export class Supervisor implements AsyncDisposable {
   readonly #observers: Observers;
   readonly #root: RunScope;
   readonly #desk: RequestDesk;
+  readonly #impairments: Impairments;
+  readonly #opening: Opening;
+  readonly #readiness = new Readiness();
   readonly #ended: Record<Status, number>;
   #violations = 0;
   #closing: Promise<CloseReport> | null = null;
   #atClose: { settled: number; interrupted: number } | null = null;
-  #readying: { resolve: () => void; reject: (error: unknown) => void }[] = [];
   #worstCaseStopMs: number;
 
   /** `tenures`: where threads come from; by default Piscina. */
@@ -67,18 +69,20 @@ export class Supervisor implements AsyncDisposable {
     };
     this.#actors = new ActorTree(mintId('supervisor'), violated, config.inspect);
     this.#observers = new Observers(config.clock, config.observers);
+    this.#impairments = new Impairments((reason) => this.#impair(reason));
     this.#fleets = new Fleets(config, tenures, this.#actors, {
       onCapacity: () => this.#onCapacity(),
       onViolation: violated,
       onIsolateEvent: (type, isolate) => this.#observers.tell({ type, isolate }),
-      onImpairment: (reason) => this.#impair(reason),
-      isAwaited: () => this.#readying.length > 0,
+      onImpairment: (reason) => this.#impairments.note('isolates', reason),
+      isAwaited: () => this.#readiness.isAwaited,
       waiting: (lane) => this.#queue.waiting(lane),
+      waitingBeside: (lane) => this.#queue.waitingElsewhere(lane, (other) => kindOf(other) === kindOf(lane)),
     });
     const { capacity } = config.queue;
     const hasRoomFor = (waiting: number) =>
       admit({ state: 'open', waiting, capacity, ahead: waiting, idle: this.#fleets.freeThreads }) === 'ok';
-    this.#queue = new Queue(hasRoomFor, (asking) => this.#fleets.acquire(asking));
+    this.#queue = new Queue(hasRoomFor, (asking) => (this.#opening.isOpen ? this.#fleets.acquire(asking) : null));
     const eventLog = config.eventLog ?? memoryEventLog();
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
@@ -92,11 +96,14 @@ export class Supervisor implements AsyncDisposable {
       observers: this.#observers,
       aborts,
       queue: this.#queue,
-      admit: (tool, held) => {
+      admit: (lane, held) => {
+        const { state } = this.#actors;
+        const refusal = refusalIn(state) ?? (this.#fleets.isShut(lane) ? 'DEGRADED' : null);
+        if (refusal !== null) return refusal;
         const waiting = this.#queue.depth - held;
         // Those that are on their way into the line may want the same isolates.
-        const ahead = waiting - this.#queue.waitingElsewhere(laneOf(tool));
-        return admit({ state: this.#actors.state, waiting, capacity, ahead, idle: this.#fleets.free(tool) });
+        const ahead = waiting - this.#queue.waitingElsewhere(lane);
+        return admit({ state, waiting, capacity, ahead, idle: this.#fleets.free(lane) });
       },
       onResult: (request, result) => this.#onResult(request, result),
     });
@@ -109,20 +116,29 @@ export class Supervisor implements AsyncDisposable {
       desk: this.#desk,
     };
     this.#root = new RunScope(scopeHost, null, undefined);
-    this.#actors.send({ type: 'OPENED' });
+    const onDecided = () => this.#onDecided();
+    this.#opening = new Opening({ config, eventLog, blobs, redactor, impairments: this.#impairments, onDecided });
+    this.#opening.begin();
     this.#fleets.fill();
   }
 
   /**
-   * Resolves once all isolates and the standby are booted; at once later on.
-   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DEGRADED` when isolates die at boot, `ERR_LEASEHOLD_CLOSED`.
+   * Resolves once the log is recovered and all isolates and the standby are booted; at once later on.
+   * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DEGRADED` when isolates die at boot or the log fails, `ERR_LEASEHOLD_CLOSED`.
    */
   untilReady(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#readying.push({ resolve, reject });
-      this.#fleets.hasten();
-      this.#tellReady();
-    });
+    const ready = this.#readiness.until();
+    this.#fleets.hasten();
+    this.#tellReady();
+    return ready;
+  }
+
+  /**
+   * What earlier hosts left open in the event log, and what became of it. It runs by itself at the start, before anything is
+   * granted; this is its report. Where the log could not be read it is tried again.
+   */
+  recover(): Promise<RecoveryReport> {
+    return this.#opening.recovered();
   }
 
   /** Resolves when the queue has room, or when the supervisor closes. */
@@ -196,7 +212,7 @@ export class Supervisor implements AsyncDisposable {
   close(options: { readonly withinMs?: number } = {}): Promise<CloseReport> {
     try {
       const given = optionsObject<typeof options>('options', options);
-      refuseUnknown(given, new Set(['withinMs']), new Set(), 'close');
+      refuseUnknown(given, new Set(['withinMs']), 'close');
       const withinMs = durationOr('withinMs', given.withinMs, DEFAULTS.closeWithinMs);
       this.#closing ??= this.#close(withinMs);
       return this.#closing;
@@ -216,6 +232,7 @@ export class Supervisor implements AsyncDisposable {
     const hurryBy = closedAt + withinMs - reserveMs;
     const shutdown: ScopeStop = { kind: 'shutdown', atMs: closedAt, scope: this.#root.id, hurryBy };
     this.#actors.send({ type: 'DRAIN' });
+    this.#opening.end();
     this.#root.seal();
     this.#queue.release();
     this.#tellReady();
@@ -245,7 +262,12 @@ export class Supervisor implements AsyncDisposable {
 
   #onCapacity(): void {
     this.#queue.dispatch();
-    if (this.#readying.length > 0) this.#tellReady();
+    if (this.#readiness.isAwaited) this.#tellReady();
+  }
+
+  #onDecided(): void {
+    if (this.#actors.state === 'opening') this.#actors.send({ type: 'OPENED' });
+    this.#onCapacity();
   }
 
   #impair(reason: string | null): void {
@@ -258,17 +280,11 @@ export class Supervisor implements AsyncDisposable {
   #tellReady(): void {
     const { state } = this.#actors;
     const refusal = admit({ state, waiting: 0, capacity: 1, ahead: 0, idle: 1 });
-    if (refusal === 'ok' && !this.#fleets.isFull) return;
-    const waiting = this.#readying;
-    this.#readying = [];
-    for (const { resolve, reject } of waiting) {
-      if (refusal === 'ok') resolve();
-      else reject(new LeaseholdError(refusal, `The supervisor is ${state}: it will not be ready.`));
-    }
+    if (refusal !== 'ok') this.#readiness.refuse(refusal, state);
+    else if (this.#opening.isOpen && this.#fleets.isFull) this.#readiness.tell();
   }
 }
 
-/** Takes what `defineTool` and the built-in tools made, and nothing else. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
 /**
  * Opens a supervisor and starts to boot its isolates. Nothing of it is global.
  * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION`, `ERR_LEASEHOLD_NOT_AVAILABLE`, `ERR_LEASEHOLD_ENTRY_MISSING`

@@ -19,6 +19,7 @@ const LAYERS: Record<string, number> = {
   'src/wire': 1,
   'src/output': 1,
   'src/record': 1,
+  'src/sqlite': 2,
   'src/scope': 2,
   'src/process': 2,
   'src/isolate': 3,
@@ -36,6 +37,8 @@ const DOORS: Record<string, readonly string[]> = {
   piscina: ['src/isolate/thread-pool.ts'],
   comlink: ['src/wire/channel.ts'],
   undici: ['src/tools/http-exchange.ts'],
+  'better-sqlite3': ['src/sqlite'],
+  'node:sqlite': ['src/sqlite'],
   'node:worker_threads': ['src/isolate', 'src/wire', 'src/sync', 'workers'],
   'node:child_process': ['src/process', 'workers'],
   'node:async_hooks': [],
@@ -149,7 +152,7 @@ describe('directions', () => {
 
   it('only what the package declares is imported', async () => {
     const manifest = await import('../package.json', { with: { type: 'json' } });
-    const declared = Object.keys(manifest.default.dependencies);
+    const declared = Object.keys({ ...manifest.default.dependencies, ...manifest.default.peerDependencies });
     const foreign = offences(
       (_source, target) => !target.startsWith('node:') && !target.endsWith('.ts') && !declared.includes(target),
     );

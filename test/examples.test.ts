@@ -9,8 +9,8 @@ import { pathsUnder, ROOT } from './support/sources.ts';
 
 const start = promisify(execFile);
 /** Rejects when the program does not end with 0. */
-async function linesOf(path: string): Promise<string[]> {
-  const { stdout, stderr } = await start(process.execPath, [join(ROOT, path)]);
+async function linesOf(path: string, ...args: string[]): Promise<string[]> {
+  const { stdout, stderr } = await start(process.execPath, [join(ROOT, path), ...args]);
   expect(stderr).toBe('');
   return stdout.trimEnd().split('\n');
 }
@@ -63,6 +63,25 @@ describe('examples/retrying-call', () => {
   });
 });
 
+describe('examples/charge-after-a-crash', () => {
+  it('charges each order once, whatever its killed host had got to', async () => {
+    const lines = await linesOf('examples/charge-after-a-crash/charge-after-a-crash.mjs');
+    expect(lines.slice(0, 5)).toEqual([
+      'order-1: succeeded, synced',
+      'the host was ended by SIGKILL',
+      'order-2: nobody knew; the server says applied',
+      'order-3: nobody knew; the server says not-applied',
+      'order-4: had not begun',
+    ]);
+    expect(lines.slice(5)).toEqual([
+      'order-3: succeeded, synced',
+      'order-4: succeeded, synced',
+      'the host ended with 0',
+      'charged: order-1, order-2, order-3, order-4',
+    ]);
+  });
+});
+
 describe('examples/agent-loop', () => {
   it('takes turns until the assessor has no remark', async () => {
     expect(await linesOf('examples/agent-loop/agent-loop.mjs')).toEqual([
@@ -71,6 +90,51 @@ describe('examples/agent-loop', () => {
       '  name a figure; say what follows',
       'draft: Orders grew by 12 %; we hire.',
       'accepted after 3 turns: Orders grew by 12 %; we hire.',
+    ]);
+  });
+});
+
+describe('examples/agent-tools', () => {
+  const linesWith = (...answers: string[]) => linesOf('examples/agent-tools/agent-tools.mjs', ...answers);
+
+  it('does what was allowed, and shows its token nowhere', async () => {
+    expect(await linesWith('yes', 'yes', 'no')).toEqual([
+      'read: succeeded, 50 bytes',
+      'count: succeeded, 2 lines',
+      expect.stringMatching(/^publish: succeeded, HTTP 201; POST 127\.0\.0\.1:\d+ applied$/),
+      'save: succeeded, 11 bytes; write report.txt applied',
+      'remove: denied, The authorizer said no: the user said no',
+      'stderr of count: token: [redacted]',
+      'the token shows: false',
+      'published: 1; the notes are there: true',
+    ]);
+  });
+
+  it('changes nothing where nobody is there to be asked', async () => {
+    const lines = await linesWith();
+    expect(lines.slice(2, 5)).toEqual(
+      ['publish', 'save', 'remove'].map((name) => `${name}: denied, The authorizer said no: the user said no`),
+    );
+    expect(lines.at(-1)).toBe('published: 0; the notes are there: true');
+  });
+
+  it('removes the notes when told so', async () => {
+    const lines = await linesWith('no', 'no', 'yes');
+    expect(lines[4]).toBe('remove: succeeded, gone; remove applied');
+    expect(lines.at(-1)).toBe('published: 0; the notes are there: false');
+  });
+});
+
+describe('examples/plugin-processes', () => {
+  it('loses one run to each plugin that ends its process', async () => {
+    expect(await linesOf('examples/plugin-processes/plugin-processes.mjs')).toEqual([
+      'crash: failed, The isolate ended while the tool ran, with signal SIGSEGV.',
+      'abort: failed, The isolate ended while the tool ran, with signal SIGABRT.',
+      'block: timed-out, The tool did not end within runTimeoutMs (500 ms).',
+      'hog: failed, The isolate ran out of memory and was ended.',
+      expect.stringMatching(/^pry: failed, Access to this API has been restricted/),
+      'upper: succeeded, HELLO',
+      'this program goes on; 0 processes are left',
     ]);
   });
 });
@@ -109,9 +173,12 @@ describe('examples', () => {
     );
     expect(programs).toEqual([
       'examples/agent-loop/agent-loop.mjs',
+      'examples/agent-tools/agent-tools.mjs',
       'examples/cancellable-batch/cancellable-batch.mjs',
+      'examples/charge-after-a-crash/charge-after-a-crash.mjs',
       'examples/charge-once/charge-once.mjs',
       'examples/plugin-host/plugin-host.mjs',
+      'examples/plugin-processes/plugin-processes.mjs',
       'examples/retrying-call/retrying-call.mjs',
       'examples/tour/tour.mjs',
     ]);

@@ -11,9 +11,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXIT_CODES } from '../src/cli/usage.ts';
+import hangs from '../bench/results/who-hangs-node-20.20.2-linux-x64.json' with { type: 'json' };
+import { EXIT_CODES, USAGE } from '../src/cli/usage.ts';
 import { DEFAULTS } from '../src/model/options.ts';
+import { FINDING_KINDS } from '../src/model/result.ts';
 import { LEASE_STATES, STATUSES, STOP_KINDS } from '../src/model/stop.ts';
+import * as tools from '../src/tools/index.ts';
 import { nodesOf, parse, pathsUnder, ROOT } from './support/sources.ts';
 
 /** However wide its tables are set. */
@@ -40,7 +43,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('README example', () => {
   it.each(blocks.filter(({ run }) => run))('$name prints what it says', async ({ name, prints }) => {
-    const { stdout, stderr } = await start(process.execPath, [join(folder, name)]);
+    const { stdout, stderr } = await start(process.execPath, ['--no-warnings', join(folder, name)]);
     expect({ lines: stdout.trimEnd().split('\n'), stderr }).toEqual({ lines: prints, stderr: '' });
   });
 
@@ -82,15 +85,41 @@ function membersOf(name: string): string[] {
   throw new Error(`no interface ${name}`);
 }
 
+/** How one call of the saved run went. */
+interface Cell {
+  readonly runner: string;
+  readonly scenario: string;
+  readonly settledMs: number | null;
+  readonly leaks: readonly string[];
+}
+const PROGRAMS = ['ProcessTool', 'ShellTool', 'PowershellTool'];
+const FILES = ['ReadFileTool', 'WriteFileTool', 'ListFilesTool'];
+
+/** What a maker of tools says it knows when it is given what nobody knows; the names of its input apart. */
+function knownTo(make: (definition: never) => unknown): string[] {
+  try {
+    make({ noSuchOption: true } as never);
+  } catch (error) {
+    const list = /known are (.*)\.$/.exec(String(error))?.[1];
+    if (list !== undefined) return list.split(', ');
+  }
+  throw new Error('an unknown option was not refused by name');
+}
+
 describe('README table', () => {
   it.each([
     ['The result', 'Field', ['RunReport', 'Succeeded']],
     ['Tools', 'Member', ['ToolContext']],
     ['Options', '`defaults`', ['Bounds']],
     ['Options', '`output`', ['OutputLimits']],
+    ['Tools', 'Option', ['ToolTerms', 'ToolDefinition']],
+    ['Modules in processes', 'Permission', ['Permissions']],
+    ['Programs', 'Option', ['ToolTerms', 'CommandTerms', ...PROGRAMS.map((name) => `${name}Definition`)]],
+    ['HTTP', 'Option', ['ToolTerms', 'HttpToolDefinition']],
+    ['Files', 'Option', ['ToolTerms', 'FileToolOptions', ...FILES.map((name) => `${name}Options`)]],
   ])('under "%s", %s, has a row for each member and no other', (heading, head, names) => {
-    const words = rowsOf(heading, head).flatMap(([cell = '']) => [...cell.matchAll(/`(\w+)/g)].map(([, word]) => word));
-    expect(words.sort()).toEqual(names.flatMap(membersOf).sort());
+    const members = names.flatMap(membersOf).filter((name) => heading !== 'Files' || name !== 'input');
+    expect(wordsOf(rowsOf(heading, head)).sort()).toEqual([...new Set(members)].sort());
   });
 
   it.each([
@@ -104,6 +133,47 @@ describe('README table', () => {
     const cells = table.split('\n').map((row) => row.split('|')[1] ?? '');
     const words = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, word]) => word));
     expect(words.sort()).toEqual(membersOf(name).sort());
+  });
+
+  it.each([
+    ['Programs', ['process', 'shell', 'PowerShell'], [tools.processTool, tools.shellTool, tools.powershellTool]],
+    ['HTTP', [''], [tools.httpTool]],
+    ['Files', ['read', 'write', 'list'], [tools.readFileTool, tools.writeFileTool, tools.listFilesTool]],
+  ])('under "%s" tells of each tool every option that it knows and no other', (heading, kinds, makers) => {
+    const ofAll = rowsOf(heading, 'Option');
+    for (const [index, make] of makers.entries()) {
+      const kind = kinds[index] ?? '';
+      const own = ofAll.filter(([, of = '']) => kind === '' || /^all\b/.test(of) || of.includes(kind));
+      expect(wordsOf(own).sort(), kind).toEqual(knownTo(make).sort());
+    }
+  });
+
+  it('of built-in tools names each of them', () => {
+    const made = Object.entries(tools).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
+    expect(wordsOf(rowsOf('Built-in tools', 'Tool')).sort()).toEqual(made.sort());
+  });
+
+  it('of findings names what a search for processes can come to', () => {
+    const kinds = wordsOf(rowsOf('What a program leaves behind', 'Finding'));
+    expect(kinds).toEqual(FINDING_KINDS.slice(FINDING_KINDS.indexOf('orphans-killed')));
+  });
+
+  it('of the options of the binary follows its usage', () => {
+    const told = rowsOf('Command line', 'Option').flatMap(([cell = '']) => cell.match(/--[a-z-]+/g) ?? []);
+    expect(told.sort()).toEqual([...new Set(USAGE.match(/--[a-z-]+/g))].sort());
+  });
+
+  it('of runners says pending and leak where the saved run has them', () => {
+    const runners = ['execFile', 'execa', 'tinyexec', 'nano-spawn', 'shellTool'];
+    const cellOf = ({ settledMs, leaks }: Cell) =>
+      settledMs === null ? 'pending' : leaks.length > 0 ? 'leak' : 'settled';
+    const saved = hangs.variants as readonly Cell[];
+    for (const [command = '', ...cells] of rowsOf('Beside other ways to start a process', 'The command')) {
+      const scenario = wordsOf([[command]])[0];
+      const found = runners.map((runner) => saved.find((cell) => cell.runner === runner && cell.scenario === scenario));
+      const told = cells.slice(0, runners.length).map((cell) => /pending|leak/.exec(cell)?.[0] ?? 'settled');
+      expect(told, scenario).toEqual(found.map((cell) => cell && cellOf(cell)));
+    }
   });
 
   it('of bounds tells the defaults that hold', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../src/model/define-tool.ts';
 import type { RunResult } from '../src/model/result.ts';
-import type { CloseReport } from '../src/supervisor.ts';
+import type { CloseReport } from '../src/reports.ts';
 import { obedientFar } from './support/arbitraries.ts';
 import { settle } from './support/fake-clock.ts';
 import { closeFake, fakeTool, openFakeHost } from './support/fake-host.ts';

@@ -7,7 +7,7 @@
  * Deliberately absent: what differs between a thread and a process (`isolate.ts`, `process.ts`), and an end.
  */
 import { type Channel, openChannel } from '../src/wire/channel.ts';
-import { type CallMessage, type HostCalls, type HostMessage, type InstallTerms, WORD } from '../src/wire/protocol.ts';
+import type { CallMessage, HostCalls, HostMessage, InstallTerms } from '../src/wire/protocol.ts';
 import { captureOutput } from './capture.ts';
 import { follow } from './followed.ts';
 import { installPlainEnv } from './intrinsics.ts';
@@ -15,7 +15,6 @@ import type { Link } from './link.ts';
 import { openLoader } from './load.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { openProbes } from './probes.ts';
-import { atomicsAdd } from './references.ts';
 import { type Calls, openServer } from './serve.ts';
 
 /** Makes an isolate of this thread or process. It is ready to serve when this returns. */
@@ -23,6 +22,8 @@ export function assemble(link: Link, terms: InstallTerms, words: Int32Array): Ou
   const outbox = openOutbox(link, terms.nonce, words);
   installPlainEnv();
   const capture = captureOutput(outbox, terms.tailBytes);
+  // Before the link's own last chance to write.
+  process.prependListener('exit', capture.flush);
   const followed = follow((pid, alive) => outbox.post({ t: 'child', pid, alive }));
   const toHost = (d: unknown): void => outbox.post({ t: 'call', d });
   /** Of the lease in progress, or of the last one. */
@@ -33,7 +34,6 @@ export function assemble(link: Link, terms: InstallTerms, words: Int32Array): Ou
     else if (message.t === 'stop') server.stop(message);
     else if (message.t === 'call') calls.receive(message);
     else if (message.t === 'hook') hooks.receive(message);
-    else if (message.t === 'credit') atomicsAdd(words, WORD.CREDIT, -message.bytes);
   });
   // An active port counts as a resource, so the baseline comes after it.
   const probes = openProbes(followed);

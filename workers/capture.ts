@@ -2,11 +2,12 @@
  * Capture: what is written to stdout and stderr in an isolate, sent on as messages of the lease at hand.
  *
  * Invariants: what the window admits is posted at once, so that it precedes a hang; beyond it the last `tailBytes` of a
- * stream are kept, what falls out is counted and told with the bytes that followed it, and bytes stay in order.
+ * stream are kept, what falls out is counted and told with the bytes that followed it, and bytes stay in order; no tool can
+ * end a stream for the next.
  * Deliberately absent: native writes to the descriptors and what children inherit, which no hook in a thread can see;
  * and decoding, limits and redaction, which are the host's.
  */
-
+import { Writable } from 'node:stream';
 import { defineProperty, uncurry } from '../src/wire/uncurried.ts';
 import type { Outbox } from './outbox.ts';
 import { bufferFrom, encodeText, min, setQuietTimeout, Uint8Array } from './references.ts';
@@ -18,6 +19,7 @@ const PIECE_BYTES = 16 * 1024;
 
 const setBytes = uncurry(Uint8Array.prototype.set as (this: Uint8Array, source: Uint8Array, at: number) => void);
 const partOf = uncurry(Uint8Array.prototype.subarray);
+const undestroy = uncurry((Writable.prototype as unknown as { _undestroy: (this: Writable) => void })._undestroy);
 
 export interface Capture {
   /** Whose output follows: a lease's `seq`, or 0 for nobody's. */
@@ -84,6 +86,12 @@ function override(stream: NodeJS.WriteStream, take: (chunk: unknown, encoding: B
   defineProperty(stream, '_write', { value: write, writable: true, configurable: true });
   // Without it the stream writes what it gathered piece by piece, through `_write`.
   defineProperty(stream, '_writev', { value: null, writable: true, configurable: true });
+  // Who ends or destroys it would do so for every later run. Node opens those of a main thread again, and no others.
+  const destroy = (error: Error | null, done: (error: Error | null) => void): void => {
+    done(error);
+    undestroy(stream);
+  };
+  defineProperty(stream, '_destroy', { value: destroy, writable: true, configurable: true });
 }
 
 /** Bytes in a buffer of exactly their size: a clone takes the whole buffer along. */

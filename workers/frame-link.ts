@@ -17,9 +17,9 @@ import { atomicsWait, now, readSync, setQuietTimeout, Uint8Array, writeSync } fr
 /** How long a record waits in place for a host that reads, once, before it waits in a queue. Milliseconds. */
 const PATIENCE_MS = 20;
 /** The same for all that is left when the process exits. */
-const EXIT_PATIENCE_MS = 200;
+const EXIT_PATIENCE_MS = 1_000;
 const RETRY_MS = 1;
-/** How often a busy loop that asks whether to stop has the descriptor read. */
+/** How often a busy loop that asks whether to stop, or writes, has the descriptor read. */
 const POLL_MS = 1;
 const CHUNK_BYTES = 64 * 1024;
 
@@ -64,6 +64,12 @@ export function openFrameLink(fd: number): FrameLink {
       take(message);
     }
   };
+  const isDue = (): boolean => {
+    const at = now();
+    if (at - polledAt < POLL_MS) return false;
+    polledAt = at;
+    return true;
+  };
   /** Reads what is in the descriptor, without waiting. */
   const pull = (): void => {
     while (isSynchronous) {
@@ -104,10 +110,12 @@ export function openFrameLink(fd: number): FrameLink {
       deliver();
     },
     poll() {
-      const at = now();
-      if (at - polledAt < POLL_MS) return;
-      polledAt = at;
-      link.readNow();
+      if (isDue()) link.readNow();
+    },
+    glance() {
+      if (!isDue()) return;
+      pull();
+      if (next < inbox.length) setQuietTimeout(deliver, 0);
     },
   };
   return link;

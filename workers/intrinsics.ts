@@ -229,7 +229,7 @@ export function installPlainEnv(): void {
   process.env = { ...process.env };
 }
 
-const { cwd, chdir } = process;
+const { cwd, chdir, umask } = process;
 /** Null where the working directory is the host's, or is gone. */
 function ownDirectory(): string | null {
   if (!isMainThread) return null;
@@ -240,10 +240,11 @@ function ownDirectory(): string | null {
   }
 }
 
-/** Remembers the environment as it is, and in a process of its own the working directory. */
+/** Remembers the environment as it is, and in a process of its own the working directory and the mask of new files. */
 export function snapshotEnv(): Environment {
   const { env } = process;
   const directory = ownDirectory();
+  const mask = isMainThread ? umask() : null;
   const names = keys(env);
   const values: (string | undefined)[] = [];
   for (let at = 0; at < names.length; at += 1) values[at] = env[names[at] as string];
@@ -253,6 +254,9 @@ export function snapshotEnv(): Environment {
       if (directory !== null && ownDirectory() !== directory) {
         chdir(directory);
         findings[findings.length] = { kind: 'env-changed', detail: 'the working directory' };
+      }
+      if (mask !== null && umask(mask) !== mask) {
+        findings[findings.length] = { kind: 'env-changed', detail: 'the mask of new files' };
       }
       if (process.env !== env) process.env = env;
       let present = 0;

@@ -22,6 +22,7 @@ function portLink(port: MessagePort): Link {
   return {
     sharesWords: true,
     poll: null,
+    glance: null,
     send: (record) => postMessage(port, record),
     listen(hear) {
       take = hear;

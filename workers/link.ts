@@ -17,4 +17,6 @@ export interface Link {
   readonly readNow: () => void;
   /** Where no shared word tells of a message: takes what is here, as often as is worth it. Null where a word tells. */
   readonly poll: (() => void) | null;
+  /** As `poll`, but the turn of what is here comes later: a tool in the middle of a write is told nothing. */
+  readonly glance: (() => void) | null;
 }

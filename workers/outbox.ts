@@ -18,6 +18,8 @@ const MAX_WORD = 2 ** 31 - 1;
 
 /** What a message costs beside its text or bytes, so that many small ones cannot swell a host that does not read. */
 const MESSAGE_COST = 64;
+/** Below it the window may be wider than is known, where the host tells by a message that a busy loop does not read. */
+const LOW_BYTES = CREDIT_BYTES / 4;
 
 export interface Outbox {
   /** @throws whatever the clone throws: nothing was posted then. */
@@ -30,11 +32,15 @@ export interface Outbox {
   hold(bytes: number): void;
 }
 
-export function openOutbox({ send, sharesWords }: Link, nonce: string, words: Int32Array): Outbox {
+export function openOutbox({ send, sharesWords, glance }: Link, nonce: string, words: Int32Array): Outbox {
+  const room = (): number => CREDIT_BYTES - MESSAGE_COST - atomicsLoad(words, WORD.CREDIT);
   return {
     // A literal defines its properties; an assignment could meet a setter that a tool put on a prototype.
     post: (record) => send({ ...record, n: nonce }),
-    room: () => CREDIT_BYTES - MESSAGE_COST - atomicsLoad(words, WORD.CREDIT),
+    room() {
+      if (glance !== null && room() < LOW_BYTES) glance();
+      return room();
+    },
     charge(bytes) {
       const credit = bytes + MESSAGE_COST;
       atomicsAdd(words, WORD.CREDIT, credit);

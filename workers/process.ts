@@ -11,7 +11,7 @@ import { assemble } from './assembly.ts';
 import { openFrameLink } from './frame-link.ts';
 import { watchHost } from './host-watch.ts';
 import type { Link } from './link.ts';
-import { atomicsStore } from './references.ts';
+import { atomicsAdd, atomicsStore } from './references.ts';
 
 /** Where the host puts the far end of the link. */
 const CHANNEL_FD = 3;
@@ -20,6 +20,7 @@ const words = new Int32Array(WORDS);
 const link = openFrameLink(CHANNEL_FD);
 link.peek = (message) => {
   if (message.t === 'stop') atomicsStore(words, WORD.STOP, message.seq);
+  else if (message.t === 'credit') atomicsAdd(words, WORD.CREDIT, -message.bytes);
 };
 
 /** A stop may be here beside the run. */
@@ -32,5 +33,17 @@ const attentive: Link = {
     }),
 };
 link.listen((message: HostMessage | InstallMessage) => {
-  if (message.t === 'install') watchHost(() => assemble(attentive, message, words).post({ t: 'installed' }));
+  if (message.t !== 'install') return;
+  watchHost(() => {
+    const outbox = assemble(attentive, message, words);
+    letNativeWritesWait();
+    outbox.post({ t: 'installed' });
+  });
 });
+
+/** Node's streams leave their descriptors unable to wait; native code that finds one full would lose what it writes. */
+function letNativeWritesWait(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    (stream as { _handle?: { setBlocking?(isBlocking: boolean): void } })._handle?.setBlocking?.(true);
+  }
+}

@@ -15,6 +15,8 @@ export interface RequestOrder {
   readonly effects: 'none' | 'opaque';
   /** Names of variables of the environment whose values are shown nowhere. */
   readonly secretEnv: readonly string[];
+  /** The file of an event log that keeps the record; null: it is kept in memory. */
+  readonly log: string | null;
   readonly json: boolean;
 }
 export interface RunOrder extends RequestOrder {
@@ -35,25 +37,44 @@ export interface ExecOrder extends RequestOrder {
   /** Whether standard output carries the command's instead of the value. */
   readonly passthrough: boolean;
 }
+/** What a log holds. */
+export interface LogOrder {
+  readonly kind: 'log';
+  readonly file: string;
+  readonly run: string | null;
+  /** Only attempts without an end, or with an effect without a known one. */
+  readonly open: boolean;
+  readonly json: boolean;
+}
+/** What lost hosts left open in a log. */
+export interface RecoverOrder {
+  readonly kind: 'recover';
+  readonly file: string;
+  /** Whether it is written, and not only told. */
+  readonly apply: boolean;
+  readonly json: boolean;
+}
 export type Order =
   | RunOrder
   | ExecOrder
+  | LogOrder
+  | RecoverOrder
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly message: string };
 
-/** Commands that have their name already and their work not yet. */
-const LATER = new Set(['log', 'recover']);
-
-const COMMON_OPTIONS = {
+const SHARED_OPTIONS = {
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+const REQUEST_OPTIONS = {
   'run-timeout': { type: 'string' },
   'operation-timeout': { type: 'string' },
   grace: { type: 'string' },
   effects: { type: 'string' },
   'secret-env': { type: 'string', multiple: true },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean' },
+  log: { type: 'string' },
 } as const;
 const RUN_OPTIONS = { export: { type: 'string' }, input: { type: 'string' } } as const;
 const EXEC_OPTIONS = {
@@ -62,7 +83,16 @@ const EXEC_OPTIONS = {
   stdin: { type: 'boolean' },
   passthrough: { type: 'boolean' },
 } as const;
-const OPTIONS = { ...COMMON_OPTIONS, ...RUN_OPTIONS, ...EXEC_OPTIONS } as const;
+const LOG_OPTIONS = { run: { type: 'string' }, open: { type: 'boolean' } } as const;
+const RECOVER_OPTIONS = { apply: { type: 'boolean' } } as const;
+/** What each command takes beside the shared ones. */
+const TAKEN = {
+  run: { ...REQUEST_OPTIONS, ...RUN_OPTIONS },
+  exec: { ...REQUEST_OPTIONS, ...EXEC_OPTIONS },
+  log: LOG_OPTIONS,
+  recover: RECOVER_OPTIONS,
+} as const;
+const OPTIONS = { ...SHARED_OPTIONS, ...TAKEN.run, ...TAKEN.exec, ...TAKEN.log, ...TAKEN.recover } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
@@ -71,34 +101,40 @@ class UsageError extends Error {}
 
 /** Reads the arguments that follow the binary's name. */
 export function parseCommandLine(argv: readonly string[]): Order {
-  const [command] = argv;
   const cut = argv.indexOf('--');
   const own = cut === -1 ? argv : argv.slice(0, cut);
   const rest = cut === -1 ? null : argv.slice(cut + 1);
   try {
-    if (command !== undefined && LATER.has(command))
-      throw new UsageError(`'${command}' is not available in this version`);
     const { values, positionals } = parseArgs({ args: [...own], options: OPTIONS, allowPositionals: true });
     if (values.help) return Object.freeze({ kind: 'help' });
     if (values.version) return Object.freeze({ kind: 'version' });
     const [verb, ...words] = positionals;
     if (verb === undefined) throw new UsageError('a command is missing');
-    if (verb === 'run') return Object.freeze(runOrder(values, [...words, ...(rest ?? [])]));
-    if (verb === 'exec') return Object.freeze(execOrder(values, words, rest));
-    throw new UsageError(`'${verb}' is not a command`);
+    const every = [...words, ...(rest ?? [])];
+    switch (verb) {
+      case 'run':
+        return Object.freeze(runOrder(values, every));
+      case 'exec':
+        return Object.freeze(execOrder(values, words, rest));
+      case 'log':
+        return Object.freeze(logOrder(values, every));
+      case 'recover':
+        return Object.freeze(recoverOrder(values, every));
+      default:
+        throw new UsageError(`'${verb}' is not a command`);
+    }
   } catch (error) {
     return Object.freeze({ kind: 'usage', message: firstLine(error) });
   }
 }
 
 function runOrder(values: Values, [module, ...more]: readonly string[]): RunOrder {
-  refuse(values, EXEC_OPTIONS, 'run');
-  if (module === undefined || module === '') throw new UsageError('MODULE is missing');
-  if (more.length > 0) throw new UsageError(`unexpected argument '${more[0]}'`);
+  refuseForeign(values, 'run');
+  const given = only('MODULE', module, more);
   if (values.export === '') throw new UsageError('--export takes the name of an export');
   return {
     kind: 'run',
-    module,
+    module: given,
     exportName: values.export ?? 'default',
     input: values.input ?? null,
     ...requestOrder(values),
@@ -106,7 +142,7 @@ function runOrder(values: Values, [module, ...more]: readonly string[]): RunOrde
 }
 
 function execOrder(values: Values, words: readonly string[], command: readonly string[] | null): ExecOrder {
-  refuse(values, RUN_OPTIONS, 'exec');
+  refuseForeign(values, 'exec');
   if (words.length > 0) throw new UsageError(`unexpected argument '${words[0]}'; the command stands after '--'`);
   const [file, ...args] = command ?? [];
   if (file === undefined || file === '') throw new UsageError("a command is missing after '--'");
@@ -129,6 +165,7 @@ function requestOrder(values: Values): RequestOrder {
   const effects = values.effects ?? 'opaque';
   if (effects !== 'none' && effects !== 'opaque') throw new UsageError(`--effects is none or opaque, not '${effects}'`);
   const secretEnv = values['secret-env'] ?? [];
+  if (values.log === '') throw new UsageError('--log takes the file of an event log');
   if (secretEnv.includes('')) throw new UsageError('--secret-env takes the name of a variable');
   return {
     runTimeoutMs: milliseconds('--run-timeout', values['run-timeout']),
@@ -136,12 +173,38 @@ function requestOrder(values: Values): RequestOrder {
     graceMs: milliseconds('--grace', values.grace),
     effects,
     secretEnv: Object.freeze([...secretEnv]),
+    log: values.log ?? null,
     json: values.json ?? false,
   };
 }
 
-function refuse(values: Values, foreign: object, verb: string): void {
-  const name = Object.keys(foreign).find((option) => option in values);
+function logOrder(values: Values, [file, ...more]: readonly string[]): LogOrder {
+  refuseForeign(values, 'log');
+  if (values.run === '') throw new UsageError('--run takes the name of a run');
+  return {
+    kind: 'log',
+    file: only('FILE', file, more),
+    run: values.run ?? null,
+    open: values.open ?? false,
+    json: values.json ?? false,
+  };
+}
+
+function recoverOrder(values: Values, [file, ...more]: readonly string[]): RecoverOrder {
+  refuseForeign(values, 'recover');
+  const [apply, json] = [values.apply ?? false, values.json ?? false];
+  return { kind: 'recover', file: only('FILE', file, more), apply, json };
+}
+
+/** The one argument of a command. */
+function only(name: string, given: string | undefined, more: readonly string[]): string {
+  if (given === undefined || given === '') throw new UsageError(`${name} is missing`);
+  if (more.length > 0) throw new UsageError(`unexpected argument '${more[0]}'`);
+  return given;
+}
+
+function refuseForeign(values: Values, verb: keyof typeof TAKEN): void {
+  const name = Object.keys(values).find((option) => !(option in TAKEN[verb]) && !(option in SHARED_OPTIONS));
   if (name !== undefined) throw new UsageError(`'${verb}' takes no --${name}`);
 }
 

@@ -7,8 +7,11 @@
  */
 import type { OutputPiece, RunScope, Supervisor, Tool } from '../index.ts';
 import { createSupervisor } from '../index.ts';
+import { systemClock } from '../model/time.ts';
 import { createRedactor } from '../output/redaction.ts';
 import type { RequestOrder } from './arguments.ts';
+import { Flow, printed } from './flow.ts';
+import { openRecord, recoveredLines } from './record.ts';
 import { Report } from './report.ts';
 import { EXIT_CODES, EXIT_USAGE } from './usage.ts';
 import { resultText, valueText } from './value-text.ts';
@@ -18,7 +21,7 @@ const CLOSE_MS = 1_000;
 
 export interface CarriedOut {
   readonly exitCode: number;
-  /** A thread could not be ended, and would hold the process for ever. */
+  /** A thread could not be ended, or a reader takes nothing, which would hold the process for ever. */
   readonly stuck: boolean;
 }
 
@@ -38,8 +41,16 @@ export async function carryOut(order: RequestOrder, prepare: () => Promise<Erran
     const values = secretsIn(order.secretEnv);
     if (values.length > 0) hide = hidden(values);
     const errand = await prepare();
-    const supervisor = createSupervisor({ isolates: 1, standby: 0, redact: { values } });
-    return await request(order, errand, supervisor, new Report(process.stderr, hide), hide);
+    const report = new Report(process.stderr, hide);
+    const record = order.log === null ? null : await openRecord(order.log);
+    try {
+      const stores = record === null ? {} : { eventLog: record.eventLog, blobs: record.blobs };
+      const supervisor = createSupervisor({ isolates: 1, standby: 0, redact: { values }, ...stores });
+      if (record !== null) for (const line of recoveredLines(await supervisor.recover())) report.line(line);
+      return await request(order, errand, supervisor, report, hide);
+    } finally {
+      await record?.eventLog.close();
+    }
   } catch (error) {
     new Report(process.stderr, hide).line(`leasehold: ${wordsOf(error)}`);
     return { exitCode: EXIT_USAGE, stuck: false };
@@ -55,10 +66,12 @@ async function request(
 ): Promise<CarriedOut> {
   const scope = supervisor.openScope({ tenant: 'cli' });
   const forget = followProcess(supervisor, scope, report);
+  const tellOmitted = (bytes: number) => report.line(`leasehold: ${bytes} bytes of output were left out`);
+  const toStderr = new Flow(process.stderr, (text) => report.output(text), tellOmitted);
+  const toStdout = new Flow(process.stdout, (text) => process.stdout.write(Buffer.from(hide(text))), tellOmitted);
   const onOutput = ({ stream, text, omittedBytes }: OutputPiece) => {
-    if (!passthrough || stream === 'stderr') return report.output(text);
-    if (omittedBytes > 0) report.line(`leasehold: ${omittedBytes} bytes of output were left out`);
-    process.stdout.write(hide(text));
+    if (passthrough && stream === 'stdout') toStdout.write(text, omittedBytes);
+    else toStderr.write(text);
   };
   try {
     const result = await scope.runTool(tool, input, {
@@ -68,14 +81,17 @@ async function request(
       onProgress: ({ value, note }) => report.progress(value, note ?? ''),
       onOutput,
     });
+    for (const flow of [toStdout, toStderr]) flow.end();
     report.summary(result);
+    const closing = supervisor.close({ withinMs: CLOSE_MS });
     const words = order.json ? resultText(result, hide) : valueText(result.value, hide);
-    await print(passthrough ? '' : words);
-    const { abandoned } = await supervisor.close({ withinMs: CLOSE_MS });
+    const isPrinted = await printed(process.stdout, passthrough || words === '' ? '' : `${words}\n`, systemClock);
+    const { abandoned } = await closing;
     const stuck = abandoned.some(({ kind }) => kind === 'thread');
     if (stuck) report.line('leasehold: the tool is stuck in a system call; ending the process');
     else if (abandoned.length > 0) report.line('leasehold: processes of the command may still be running');
-    return { exitCode: EXIT_CODES[result.status], stuck };
+    if (!isPrinted) report.line('leasehold: nobody reads standard output; ending the process');
+    return { exitCode: EXIT_CODES[result.status], stuck: stuck || !isPrinted };
   } finally {
     forget();
   }
@@ -121,13 +137,6 @@ function secretsIn(names: readonly string[]): string[] {
 function hidden(values: readonly string[]): (text: string) => string {
   const redactor = createRedactor({ values });
   return (text) => redactor.text(text);
-}
-
-/** Waits until the pipe has taken the text, and everything before it. */
-function print(words: string): Promise<void> {
-  return new Promise((done) => {
-    process.stdout.write(words === '' ? '' : `${words}\n`, () => done());
-  });
 }
 
 export function wordsOf(error: unknown): string {

@@ -2,7 +2,7 @@
  * `leasehold run`: an exported function of a module.
  *
  * Invariant: what cannot be read, the module's address or the input, is a usage error, and nothing was started then.
- * Deliberately absent: a log on disk (`--log`), which is not available yet.
+ * Deliberately absent: where the record is kept (`carry-out.ts`).
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

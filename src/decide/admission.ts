@@ -21,7 +21,11 @@ export type Admission = 'ok' | 'QUEUE_FULL' | 'CLOSED' | 'DEGRADED';
 
 /** `'ok'`, or the suffix of the code of the refusal. */
 export function admit({ state, waiting, capacity, ahead, idle }: AdmissionView): Admission {
+  return refusalIn(state) ?? (waiting < capacity || ahead < idle ? 'ok' : 'QUEUE_FULL');
+}
+
+/** Why nobody is admitted, whoever waits; null where it depends on that. */
+export function refusalIn(state: AdmissionView['state']): 'CLOSED' | 'DEGRADED' | null {
   if (state === 'draining' || state === 'closing' || state === 'closed') return 'CLOSED';
-  if (state === 'degraded') return 'DEGRADED';
-  return waiting < capacity || ahead < idle ? 'ok' : 'QUEUE_FULL';
+  return state === 'degraded' ? 'DEGRADED' : null;
 }

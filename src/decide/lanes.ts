@@ -5,6 +5,7 @@
  * process with permissions serves the very set it was started with. Deliberately absent: tenants (`placement.ts`).
  */
 import type { Tool } from '../model/tool.ts';
+import type { Isolation } from '../model/work.ts';
 
 /** `'thread'` is the lane of all tools in threads; the others are booted when they are first needed. */
 export type Lane = string;
@@ -15,4 +16,10 @@ export function laneOf({ work, isolation, permissions }: Pick<Tool, 'work' | 'is
   if (isolation === 'thread') return 'thread';
   // The permissions name the files that may be read, the module's own among them.
   return permissions === null ? 'process' : `process ${JSON.stringify([work.module, permissions])}`;
+}
+
+/** What the isolates of a lane are. */
+export function kindOf(lane: Lane): Isolation {
+  if (lane === 'thread') return 'thread';
+  return lane === 'disk' || lane === 'network' ? 'inline' : 'process';
 }

@@ -67,13 +67,17 @@ export class ActorTree {
 /** An inspector that throws would break out of `send` and leave that actor's mailbox dead: it hears no more instead. */
 function guarded(inspect: Inspector): (event: InspectionEvent) => void {
   let heard = true;
+  const drop = () => {
+    heard = false;
+  };
   return (event) => {
     if (!heard) return;
     try {
-      if (typeof inspect === 'function') inspect(event);
-      else inspect.next?.(event);
+      const returned: unknown = typeof inspect === 'function' ? inspect(event) : inspect.next?.(event);
+      // An asynchronous one is not waited for, but its rejection is not to end the host.
+      if (returned instanceof Promise) returned.catch(drop);
     } catch {
-      heard = false;
+      drop();
     }
   };
 }

@@ -7,23 +7,17 @@
  */
 import type { Clock, Timer } from '../model/time.ts';
 import type { ProcessBackend, ProcessListener, RunningProcess, Survivor } from '../process/backend.ts';
+import { Clearance } from '../process/clearance.ts';
 import { type DrainBounds, type DrainEnd, PipeDrain, POST_KILL_DRAIN } from '../process/drain.ts';
 import { ProcessGroup } from '../process/group.ts';
 import { childEnv } from '../process/marker.ts';
-import { Reaper } from '../process/reaper.ts';
-import {
-  holdersAmong,
-  lookWithin,
-  NOTHING_FOUND,
-  type SweepReport,
-  type SweepTarget,
-  sweep,
-} from '../process/sweep.ts';
-import type { Failure } from '../wire/failure.ts';
+import { holdersAmong, lookWithin, NOTHING_FOUND, type SweepReport, type SweepTarget } from '../process/sweep.ts';
+import { type Failure, toFailure } from '../wire/failure.ts';
 import type { WireFinding } from '../wire/protocol.ts';
 import {
   answer,
   type CommandHearer,
+  drained,
   failureOfExit,
   failureOfOrphans,
   failureOfStart,
@@ -48,6 +42,9 @@ export interface CommandBounds {
 const GRACE_LOOK_MS = 5;
 const LONGEST_LOOK_MS = 100;
 
+/** In turn: its end was not seen; its answer depends on what it left; was given; all is told; and nothing of it is left. */
+type Phase = 'running' | 'judged' | 'answered' | 'told' | 'clear' | 'gone';
+
 export class CommandLife implements ProcessListener {
   readonly #bounds: CommandBounds;
   readonly #run: CommandRun;
@@ -55,34 +52,31 @@ export class CommandLife implements ProcessListener {
   readonly #startedAt: number;
   readonly #process: RunningProcess;
   readonly #group: ProcessGroup | null;
+  #phase: Phase = 'running';
+  /** The most that its host asked of it. */
+  #order: 'none' | 'stop' | 'kill' = 'none';
   #exit: ProcessExit | null = null;
   #exitAt = 0;
-  /** When it was told to stop while it ran. */
+  /** When it was first told to end, if it ran then. */
   #stoppedAt: number | null = null;
-  #isStopped = false;
-  #isKilled = false;
-  #killSent = false;
-  #hasSettled = false;
-  /** Everything is told; what is left to do is to be gone. */
-  #isOver = false;
-  #isGone = false;
+  /** Its standard input broke, which is why it was told to end. */
+  #broken: Failure | null = null;
   #timer: Timer | null = null;
   #drain: PipeDrain | null = null;
   #drainEnd: DrainEnd = 'eof';
   #holders: readonly string[] = [];
   #orphans: readonly Survivor[] | null = [];
   #sweepLeftMs: number;
-  #reaper: Reaper | null = null;
+  #clearance: Clearance | null = null;
 
   constructor(bounds: CommandBounds, run: CommandRun, hearer: CommandHearer) {
     const { backend, clock, sweepMs } = bounds;
-    const { file, args, cwd, env, stdin } = run.plan;
     this.#bounds = bounds;
     this.#run = run;
     this.#hearer = hearer;
     this.#sweepLeftMs = sweepMs;
     this.#startedAt = clock.now();
-    this.#process = backend.start({ file, args, cwd, env: childEnv(env), stdin }, this);
+    this.#process = backend.start({ ...run.plan, env: childEnv(run.plan.env) }, this);
     const { leader } = this.#process;
     this.#group = leader === null ? null : new ProcessGroup(backend, leader);
     if (leader !== null) hearer.onRecord({ t: 'started' });
@@ -90,45 +84,39 @@ export class CommandLife implements ProcessListener {
 
   /** Asks it to end: standard input is at its end, and its group gets TERM. */
   stop(): void {
-    if (this.#isOver || this.#isStopped) return;
-    this.#isStopped = true;
-    const { leader } = this.#process;
+    if (this.#isOver || this.#order !== 'none') return;
+    this.#order = 'stop';
     this.#process.closeStdin();
-    // One that has ended already, though nobody has heard of it yet, has ended by itself.
-    const isRunning = this.#exit === null && leader !== null && !this.#bounds.backend.hasEnded(leader);
-    if (isRunning) this.#stoppedAt = this.#now();
-    // A stopped process takes a signal only when it goes on.
-    this.#group?.signal('SIGTERM', 'SIGCONT');
+    this.#noteStop();
+    // A stopped process takes a signal only when it goes on; one whose input broke has been told.
+    if (this.#broken === null) this.#group?.signal('SIGTERM', 'SIGCONT');
   }
 
   /** Ends it and all it started, whatever the plan allows; `onGone` follows once that is seen. */
   kill(): void {
-    if (this.#isKilled) return;
-    this.#isKilled = true;
-    if (this.#isOver && this.#reaper === null) this.#leave();
+    if (this.#order === 'kill') return;
+    this.#order = 'kill';
+    if (this.#phase === 'clear') this.#leave();
     if (this.#isOver || this.#group === null) return;
-    const { backend, killMs } = this.#bounds;
-    if (this.#exit === null) {
-      if (this.#stoppedAt === null && !backend.hasEnded(this.#group.leader)) this.#stoppedAt = this.#now();
+    this.#noteStop();
+    this.#group.signal('SIGKILL');
+    if (this.#phase === 'running') {
       this.#process.closeStdin();
-      this.#sendKill();
-      this.#arm(killMs, () => this.#giveUp());
-      return;
-    }
-    this.#sendKill();
-    // A drain or the rest of a grace is cut short; a search goes on, and it is bounded.
-    if (this.#timer !== null || this.#drain !== null) this.#drainAndSweep();
+      this.#arm(this.#bounds.killMs, () => this.#giveUp());
+      // A drain or the rest of a grace is cut short; a search goes on, and it is bounded.
+    } else if (this.#timer !== null || this.#drain !== null) this.#drainAndSweep();
   }
 
   onFailed(failure: Parameters<ProcessListener['onFailed']>[0]): void {
     this.#settle(failureOfStart(this.#run.plan, failure), { recalled: true, clean: true });
-    this.#isOver = true;
-    if (this.#isKilled) this.#leave();
+    this.#phase = 'told';
+    this.#clear();
   }
 
   onChunk(stream: 'stdout' | 'stderr', bytes: Uint8Array): void {
     if (this.#isOver) return;
-    const postKill = this.#killSent ? { postKill: true as const } : {};
+    const wasKilled = this.#order === 'kill' || this.#group?.wasKilled === true;
+    const postKill = wasKilled ? { postKill: true as const } : {};
     this.#hearer.onRecord({ t: 'output', stream, bytes, omittedBytes: 0, ...postKill, credit: 0 });
     this.#drain?.noteChunk();
   }
@@ -137,40 +125,47 @@ export class CommandLife implements ProcessListener {
     if (this.#process.isRead) this.#drain?.noteEnd();
   }
 
+  /** It is stopped as its host would stop it, but that its input stays open: an end would make a part look like the whole. */
+  onBrokenStdin(error: unknown): void {
+    if (this.#phase !== 'running' || this.#order !== 'none') return;
+    this.#noteStop();
+    if (this.#stoppedAt === null) return;
+    this.#broken = toFailure(error, 'TOOL_ERROR');
+    this.#group?.signal('SIGTERM', 'SIGCONT');
+    this.#arm(this.#run.graceMs, () => this.#group?.signal('SIGKILL'));
+  }
+
   onExit(code: number | null, signal: string | null): void {
-    if (this.#isGone) return;
+    if (this.#phase === 'gone') return;
     const exit = { code, signal };
+    const { plan } = this.#run;
     this.#exit = exit;
     this.#exitAt = this.#now();
-    const { plan } = this.#run;
+    const isOwn = this.#stoppedAt === null;
+    const failure = isOwn ? failureOfExit(plan, exit) : (this.#broken ?? failureOfStop(plan, exit));
     if (this.#isOver) {
       // It was given up, and has died after all.
-      this.#settle(failureOfStop(plan, exit), { exit });
-      this.#reaper?.hurry();
+      this.#settle(failure, { exit });
+      this.#sweep();
       return;
     }
     this.#disarm();
-    const isOwn = this.#stoppedAt === null;
-    const failure = isOwn ? failureOfExit(plan, exit) : failureOfStop(plan, exit);
-    if (failure !== null || plan.onOrphans !== 'fail') this.#settle(failure, { exit });
-    if (this.#killSent) this.#drainAndSweep();
+    this.#phase = failure === null && plan.onOrphans === 'fail' ? 'judged' : 'answered';
+    if (this.#phase === 'answered') this.#settle(failure, { exit });
+    if (this.#order === 'kill' || this.#group?.wasKilled === true) this.#drainAndSweep();
     else if (!isOwn) this.#giveRest(GRACE_LOOK_MS);
     else this.#drainThen(plan.drain, () => void this.#endNaturally());
   }
 
-  ref(): void {
-    this.#process.ref();
-  }
-  unref(): void {
-    this.#process.unref();
+  hold(how: 'ref' | 'unref'): void {
+    this.#process[how]();
   }
   /** Lets go of everything, and tells nothing more. */
   close(): void {
-    this.#isOver = true;
-    this.#isGone = true;
+    this.#phase = 'gone';
     this.#disarm();
     this.#drain?.cut();
-    this.#reaper?.stop();
+    this.#clearance?.stop();
     this.#process.close();
   }
 
@@ -182,13 +177,14 @@ export class CommandLife implements ProcessListener {
       this.#arm(Math.min(pauseMs, leftMs, LONGEST_LOOK_MS), () => this.#giveRest(pauseMs * 2));
       return;
     }
-    if (isAlive) this.#sendKill();
+    if (isAlive) this.#group?.signal('SIGKILL');
     this.#drainAndSweep();
   }
 
   /** It ended by itself, and what it wrote has been read as far as the plan waits for it. */
   async #endNaturally(): Promise<void> {
-    const { state } = this.#group as ProcessGroup;
+    const group = this.#group as ProcessGroup;
+    const { state } = group;
     if (this.#process.isRead && state === 'gone') return this.#finish(NOTHING_FOUND);
     if (this.#process.isRead && state === 'unknown') return this.#sweep();
     const from = this.#now();
@@ -197,10 +193,13 @@ export class CommandLife implements ProcessListener {
     if (this.#isOver) return;
     if (this.#orphans?.length === 0 && this.#process.isRead) return this.#finish(NOTHING_FOUND);
     this.#holders = holdersAmong(this.#orphans ?? []);
-    if (this.#run.plan.onOrphans === 'allow' && !this.#isKilled) return this.#conclude([findingOfRest(this.#orphans)]);
+    if (this.#run.plan.onOrphans === 'allow' && this.#order !== 'kill') {
+      this.#conclude([findingOfRest(this.#orphans)]);
+      return this.#clear();
+    }
     // With the group gone there is nobody whose last words a kill could bring: the search ends the others.
     if (state === 'gone') return this.#sweep();
-    this.#sendKill();
+    group.signal('SIGKILL');
     this.#drainAndSweep();
   }
 
@@ -221,7 +220,13 @@ export class CommandLife implements ProcessListener {
     this.#drainThen(POST_KILL_DRAIN, () => this.#sweep());
   }
   #sweep(): void {
-    void sweep(this.#target()).then((report) => this.#finish(report));
+    const target = this.#target();
+    // Once all is told nobody reads any more, and the look alone decides.
+    const again = { ...target, withinMs: this.#bounds.sweepMs, isRead: null };
+    this.#clearance = new Clearance(this.#isOver ? again : target, again, {
+      onSwept: (report) => this.#finish(report),
+      onClear: () => this.#clear(),
+    });
   }
   #target(): SweepTarget {
     const { backend, clock } = this.#bounds;
@@ -238,52 +243,46 @@ export class CommandLife implements ProcessListener {
     if (this.#isOver) return;
     if (this.#holders.length === 0) this.#holders = report.holders;
     this.#conclude(findingsOf(report, this.#orphans), hasLeft(report, this.#orphans));
-    if (report.verdict === 'contaminated') this.#reap();
-    else if (this.#isKilled) this.#leave();
+    if (report.verdict !== 'contaminated') this.#clear();
   }
 
   #conclude(findings: readonly WireFinding[], hasOrphans = true): void {
-    const { plan } = this.#run;
     const exit = this.#exit;
-    if (exit !== null) this.#settle(hasOrphans ? failureOfOrphans(plan, exit) : null, { exit });
-    const { stdout, stderr } = this.#process.isAtEnd;
+    if (this.#phase === 'judged' && exit !== null)
+      this.#settle(hasOrphans ? failureOfOrphans(this.#run.plan, exit) : null, { exit });
     const ms = exit === null ? 0 : this.#now() - this.#exitAt;
-    this.#hearer.onRecord({
-      ...{ t: 'drained', ended: this.#drainEnd, ms, holders: this.#holders },
-      ...{ stdoutEof: stdout, stderrEof: stderr },
-    });
+    this.#hearer.onRecord(drained(this.#drainEnd, ms, this.#holders, this.#process.isAtEnd));
     this.#hearer.onRecord({ t: 'looked', findings, heapBytes: null });
-    this.#isOver = true;
+    this.#phase = 'told';
     // Whoever still writes is not heard, and finds the pipe closed.
     this.#process.close();
   }
 
-  #reap(): void {
-    const { clock, sweepMs: withinMs } = this.#bounds;
-    const verify = async () =>
-      this.#exit !== null && (await sweep({ ...this.#target(), withinMs, isRead: null })).verdict !== 'contaminated';
-    this.#reaper = new Reaper(clock, verify, () => {
-      this.#reaper = null;
-      if (this.#isKilled) this.#leave();
-    });
+  #clear(): void {
+    if (this.#phase !== 'told') return;
+    this.#phase = 'clear';
+    if (this.#order === 'kill') this.#leave();
   }
 
   #settle(failure: Failure | null, told: Told): void {
-    if (this.#hasSettled) return;
-    this.#hasSettled = true;
     this.#hearer.onRecord(answer(failure, this.#now() - this.#startedAt, told));
   }
 
-  #sendKill(): void {
-    this.#group?.signal('SIGKILL');
-    this.#killSent = true;
+  /** One that has ended already, though nobody has heard of it yet, has ended by itself. */
+  #noteStop(): void {
+    const { leader } = this.#process;
+    if (this.#phase !== 'running' || leader === null || this.#bounds.backend.hasEnded(leader)) return;
+    this.#stoppedAt ??= this.#now();
   }
 
   #leave(): void {
-    if (this.#isGone) return;
-    this.#isGone = true;
+    this.#phase = 'gone';
     this.#process.close();
     this.#hearer.onGone(this.#exit ?? NEVER_ENDED);
+  }
+
+  get #isOver(): boolean {
+    return this.#phase === 'told' || this.#phase === 'clear' || this.#phase === 'gone';
   }
 
   #now(): number {

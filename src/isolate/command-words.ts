@@ -5,9 +5,10 @@
  * environment and output never. Deliberately absent: when any of it is said (`command-life.ts`).
  */
 import type { CommandPlan } from '../model/work.ts';
-import type { SpawnFailure, Survivor } from '../process/backend.ts';
+import type { RunningProcess, SpawnFailure, Survivor } from '../process/backend.ts';
+import type { DrainEnd } from '../process/drain.ts';
 import { programOf } from '../process/spawn-failure.ts';
-import { nameOf, type SweepReport } from '../process/sweep.ts';
+import { namesOf, type SweepReport } from '../process/sweep.ts';
 import { type Failure, toPlain } from '../wire/failure.ts';
 import type {
   DrainedMessage,
@@ -56,8 +57,15 @@ export function answer(failure: Failure | null, ranMs: number, told: Told): Comm
   };
 }
 
-/** How many are named; the rest is a number. */
-const MOST_NAMES = 8;
+/** Nothing more is read. */
+export function drained(
+  ended: DrainEnd,
+  ms: number,
+  holders: readonly string[],
+  isAtEnd: RunningProcess['isAtEnd'],
+): CommandRecord {
+  return { t: 'drained', ended, ms, holders, stdoutEof: isAtEnd.stdout, stderrEof: isAtEnd.stderr };
+}
 
 /** The process was never started. */
 export function failureOfStart(plan: CommandPlan, { reason, errno, message }: SpawnFailure): Failure {
@@ -117,8 +125,7 @@ export function hasLeft({ verdict }: SweepReport, orphans: readonly Survivor[] |
 /** What is left to itself, as the plan allows. Null: nobody could look. */
 export function findingOfRest(left: readonly Survivor[] | null): WireFinding {
   if (left === null || left.length === 0) return { kind: 'orphans-left', detail: 'not seen' };
-  const names = left.slice(0, MOST_NAMES).map(nameOf).join(', ');
-  return { kind: 'orphans-left', detail: `${counted(left.length)}: ${names}` };
+  return { kind: 'orphans-left', detail: `${counted(left.length)}: ${namesOf(left)}` };
 }
 
 function counted(number: number): string {

@@ -60,6 +60,7 @@ export class CommandSource implements TenureSource {
 class CommandTenure implements Tenure {
   readonly sharesWords = true;
   readonly poll = afterPoll;
+  readonly transitMs = 0;
   readonly nonce = mintNonce();
   readonly words = new Int32Array(WORDS);
   readonly installed = Promise.resolve();
@@ -68,9 +69,8 @@ class CommandTenure implements Tenure {
   #listener: TenureListener | null = null;
   #life: CommandLife | null = null;
   #queue: unknown[] = [];
-  #isDue = false;
-  #isTerminated = false;
-  #isHeld = false;
+  #phase: 'unused' | 'serving' | 'terminated' = 'unused';
+  #hold: 'ref' | 'unref' = 'unref';
   /** Known here, and told once everything before it was. */
   #end: TenureExit | null = null;
   #exit: TenureExit | null = null;
@@ -98,19 +98,19 @@ class CommandTenure implements Tenure {
   }
 
   terminate(): void {
-    if (this.#isTerminated) return;
-    this.#isTerminated = true;
+    if (this.#phase === 'terminated') return;
+    this.#phase = 'terminated';
     if (this.#life === null) this.#over({ code: null, error: null });
     else this.#life.kill();
   }
 
   ref(): void {
-    this.#isHeld = true;
-    this.#life?.ref();
+    this.#hold = 'ref';
+    this.#life?.hold('ref');
   }
   unref(): void {
-    this.#isHeld = false;
-    this.#life?.unref();
+    this.#hold = 'unref';
+    this.#life?.hold('unref');
   }
   close(): void {
     this.#queue = [];
@@ -122,33 +122,27 @@ class CommandTenure implements Tenure {
   }
 
   #begin(run: CommandRun): void {
-    if (this.#isTerminated || this.#life !== null) return;
+    if (this.#phase !== 'unused') return;
+    this.#phase = 'serving';
     // Set before anything can be asked: from here on a stop has to tell the process.
     Atomics.store(this.words, WORD.STARTED, run.seq);
     this.#life = new CommandLife(this.#options, run, {
       onRecord: (record) => this.#tell(run.seq, record),
       onGone: (exit) => this.#over({ ...exit, error: null }),
     });
-    if (!this.#isHeld) this.#life.unref();
+    this.#life.hold(this.#hold);
   }
 
   #tell(seq: number, record: CommandRecord): void {
     this.#queue.push({ ...record, n: this.nonce, seq });
-    this.#wake();
+    queueMicrotask(() => this.#deliver());
   }
   #over(exit: TenureExit): void {
     this.#end ??= exit;
-    this.#wake();
-  }
-
-  #wake(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
     queueMicrotask(() => this.#deliver());
   }
 
   #deliver(): void {
-    this.#isDue = false;
     for (let next = this.receive(); next !== undefined; next = this.receive()) this.#listener?.onRecord(next.message);
     if (this.#end === null || this.#exit !== null) return;
     this.#exit = this.#end;

@@ -21,6 +21,8 @@ export interface FleetShape {
   /** Each is made for one lease and ends with it. */
   readonly isOnce: boolean;
   readonly share: Share;
+  /** One that was given up keeps what it was given: its place is free only once its end was seen. */
+  readonly keepsPlace: boolean;
   /** From the kill to the proof of the end. Milliseconds. */
   readonly killMs: number;
   readonly source: TenureSource;

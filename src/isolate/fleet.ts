@@ -31,6 +31,8 @@ export class Fleet implements Keeper {
   #spare: Timer | null = null;
   /** The most that lived at once: what is booted beyond it is more, what is booted within it replaces. */
   #peak = 0;
+  /** Requests that ask just now and stand in no line. */
+  #asking = 0;
   #replacements = 0;
   #closed = false;
   #onAllEnded: (() => void) | null = null;
@@ -58,12 +60,31 @@ export class Fleet implements Keeper {
   get impairment(): string | null {
     return this.#impairment;
   }
-  /** How many are to live, when `asking` requests ask that are not in line yet. */
-  #target(asking = 0): number {
+  /** It cannot serve: what it boots dies, or what it had to give up still has all its places. */
+  get isShut(): boolean {
+    const { keepsPlace, leases } = this.#shape;
+    return this.#restarts.isOverLimit || (keepsPlace && this.count().abandoned >= leases);
+  }
+  /** Nothing of it is left and nobody wants anything of it. */
+  get isAtRest(): boolean {
+    return this.#isolates.size === 0 && this.#asked === 0 && !this.#restarts.hasFailures;
+  }
+  /** How many requests want an isolate of it. */
+  get #asked(): number {
+    return Math.max(this.#asking, this.#owner.waiting());
+  }
+  /** How many places are taken by isolates that were given up. */
+  get #lost(): number {
+    if (!this.#shape.keepsPlace) return 0;
+    const { quarantined, abandoned } = this.count();
+    return quarantined + abandoned;
+  }
+  /** How many are to live. */
+  get #target(): number {
     const { leases, standby, isEager } = this.#shape;
     if (isEager) return leases + standby;
-    const wanted = Math.min(leases, this.held + Math.max(asking, this.#owner.waiting()));
-    return wanted + (this.#peak > 0 || wanted > 0 ? standby : 0);
+    const wanted = Math.min(leases - this.#lost, this.held + this.#asked);
+    return wanted + (wanted > 0 || this.live > 0 ? standby : 0);
   }
 
   count(): Readonly<Record<IsolateState, number>> {
@@ -77,47 +98,56 @@ export class Fleet implements Keeper {
     const { leased, resetting } = this.count();
     return leased + resetting;
   }
-
   /** How many live and can be leased, or are. */
   get live(): number {
     const { booting, idle, leased, resetting } = this.count();
     return booting + idle + leased + resetting;
   }
-
   /** How many leases could be granted now, one that is booted on demand counting as free. */
   get free(): number {
     const { idle, leased, resetting } = this.count();
-    const room = this.#owner.mayHold() ? this.#shape.leases - leased - resetting : 0;
+    const room = this.#owner.mayHold() ? this.#shape.leases - this.#lost - leased - resetting : 0;
     return Math.max(0, this.#shape.isEager ? Math.min(idle, room) : room);
   }
-
   /** Whether all isolates and the standby are up. */
   get isFull(): boolean {
     const { idle, leased, resetting } = this.count();
-    return idle + leased + resetting >= this.#target();
+    return idle + leased + resetting >= this.#target;
   }
 
   /** Boots what is missing. @throws LeaseholdError `ERR_LEASEHOLD_ENTRY_MISSING` */
-  fill(asking = 0): void {
+  fill(): void {
     if (this.#closed || this.#restarts.isPaused) return;
     const { kind, leases, standby, killMs, source } = this.#shape;
     const { maxAbandoned, defaults, clock } = this.#config;
     const most = leases + standby + maxAbandoned;
-    const target = this.#target(asking);
-    const forStandby = asking + this.#owner.waiting() === 0;
+    const target = this.#target;
+    const needed = this.held + this.#asked;
     for (let { live } = this; live < target && this.#isolates.size < most; live += 1) {
-      if (!this.#owner.mayBoot(forStandby)) return;
+      if (!this.#owner.mayBoot(live >= needed)) return;
       const tenure = source.open(defaults.bootMs);
       const setting = { kind, clock, killMs, actors: this.#actors, keeper: this, condemns: this.#condemns };
       const isolate = new Isolate(setting, tenure);
       this.#isolates.add(isolate);
-      if (live < this.#peak) this.#noteReplacement(isolate);
-      else this.#peak = live + 1;
+      if (live >= this.#peak) this.#peak = live + 1;
+      else if (!this.#shape.isOnce) {
+        this.#replacements += 1;
+        this.#owner.onIsolateEvent('isolate.replaced', isolate.id);
+      }
     }
   }
 
   /** An idle isolate for a request, or null: then the request waits for `onCapacity`. */
-  acquire(request: { readonly tenant: string; readonly tool: string }): Isolate | null {
+  acquire(request: Parameters<typeof place>[0]): Isolate | null {
+    this.#asking += 1;
+    try {
+      return this.#place(request);
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  #place(request: Parameters<typeof place>[0]): Isolate | null {
     const idle: Isolate[] = [];
     let held = 0;
     for (const isolate of this.#isolates) {
@@ -125,17 +155,18 @@ export class Fleet implements Keeper {
       if (state === 'idle') idle.push(isolate);
       else if (state === 'leased' || state === 'resetting') held += 1;
     }
-    if (this.#closed || held >= this.#shape.leases || !this.#owner.mayHold()) return null;
-    const placement = place(request, idle, this.#shape.share);
+    if (this.#closed || held >= this.#shape.leases - this.#lost || !this.#owner.mayHold()) return null;
+    const { share, isEager } = this.#shape;
+    const placement = place(request, idle, share);
     if (placement === null) {
-      if (!this.#shape.isEager) this.#refill(1);
+      if (!isEager) this.#refill();
       return null;
     }
     if ('retire' in placement) {
       // One at a time, and only where a fresh one can follow: healthy isolates are not given up for boots that fail.
       const { booting, quarantined, retiring } = this.count();
-      const canFollow = booting + quarantined + retiring === 0 && !this.#restarts.hasFailures;
-      if (canFollow) idle.find(({ id }) => id === placement.retire)?.retire();
+      if (booting + quarantined + retiring === 0 && !this.#restarts.hasFailures)
+        idle.find(({ id }) => id === placement.retire)?.retire();
       this.#refill();
       return null;
     }
@@ -143,7 +174,7 @@ export class Fleet implements Keeper {
     isolate.tenant = request.tenant;
     isolate.tool = request.tool;
     // It may have been the standby.
-    if (!this.#shape.isEager) this.#refillSoon(1);
+    if (!isEager) this.#refillSoon();
     return isolate;
   }
 
@@ -180,8 +211,7 @@ export class Fleet implements Keeper {
     this.#review();
     // Who waits is served first: to start a thread holds the host's loop for some milliseconds.
     this.#owner.onCapacity();
-    const { leases, isEager } = this.#shape;
-    const isShort = isEager ? this.live < leases : this.#owner.waiting() > 0;
+    const isShort = this.#shape.isEager ? this.live < this.#shape.leases : this.#owner.waiting() > 0;
     if (isShort || this.#owner.isAwaited()) this.#refill();
     else this.#refillSoon();
   }
@@ -223,12 +253,6 @@ export class Fleet implements Keeper {
     this.#refill();
   }
 
-  #noteReplacement(isolate: Isolate): void {
-    if (this.#shape.isOnce) return;
-    this.#replacements += 1;
-    this.#owner.onIsolateEvent('isolate.replaced', isolate.id);
-  }
-
   /** Whether every isolate has either ended or been given up. */
   #noticeEnd(): void {
     if ([...this.#isolates].every(({ state }) => state === 'abandoned')) this.#onAllEnded?.();
@@ -241,8 +265,8 @@ export class Fleet implements Keeper {
   }
 
   /** Only the standby is missing: it can wait until what was just granted has had its answer. */
-  #refillSoon(asking = 0): void {
-    if (this.#spare !== null || this.live >= this.#target(asking)) return;
+  #refillSoon(): void {
+    if (this.#closed || this.#spare !== null || this.live >= this.#target) return;
     this.#spare = this.#config.clock.setTimeout(
       () => {
         this.#spare = null;
@@ -253,9 +277,9 @@ export class Fleet implements Keeper {
     );
   }
 
-  #refill(asking = 0): void {
+  #refill(): void {
     try {
-      this.fill(asking);
+      this.fill();
     } catch (error) {
       if (!isLeaseholdError(error)) throw error;
       this.onUnusedDeath();

@@ -5,14 +5,14 @@
  * counts are those of all together. Deliberately absent: the queue, and the life of an isolate.
  */
 import type { IsolateState } from '../../machines/index.ts';
-import { type Lane, laneOf } from '../decide/lanes.ts';
+import { kindOf, type Lane } from '../decide/lanes.ts';
 import type { SupervisorConfig } from '../model/options.ts';
 import type { Tool } from '../model/tool.ts';
 import type { ActorTree } from './actor-tree.ts';
 import { Fleet } from './fleet.ts';
 import type { FleetOwner, FleetShape, IsolateInfo } from './fleet-shape.ts';
 import type { Isolate } from './isolate.ts';
-import { shapeOf, threadShape } from './shapes.ts';
+import { leasesOf, shapeOf, threadShape } from './shapes.ts';
 import type { TenureSource } from './tenure.ts';
 
 /** Who is told of changes. */
@@ -21,6 +21,8 @@ export interface FleetsOwner extends Omit<FleetOwner, 'onImpairment' | 'waiting'
   onImpairment(reason: string | null): void;
   /** How many requests wait for isolates of a lane. */
   waiting(lane: Lane): number;
+  /** How many wait for isolates of the same kind in other lanes. */
+  waitingBeside(lane: Lane): number;
 }
 
 /** Who asks for an isolate. */
@@ -35,25 +37,39 @@ export class Fleets {
   readonly #actors: ActorTree;
   readonly #owner: FleetsOwner;
   readonly #threads: Fleet;
-  /** By lane. */
+  readonly #shapeOf: typeof shapeOf;
+  /** By lane; those at rest are forgotten when another one is made. */
   readonly #fleets = new Map<Lane, { readonly fleet: Fleet; readonly shape: FleetShape }>();
+  /** Replacements in fleets that were forgotten. */
+  #forgotten = 0;
   #impairment: string | null = null;
   #closed = false;
 
-  /** `threads`: where threads come from; by default Piscina. */
-  constructor(config: SupervisorConfig, threads: TenureSource | undefined, actors: ActorTree, owner: FleetsOwner) {
+  /** `threads`: where threads come from; by default Piscina. `shaped`: what the other fleets are made of. */
+  constructor(
+    config: SupervisorConfig,
+    threads: TenureSource | undefined,
+    actors: ActorTree,
+    owner: FleetsOwner,
+    shaped: typeof shapeOf = shapeOf,
+  ) {
     this.#config = config;
+    this.#shapeOf = shaped;
     this.#actors = actors;
     this.#owner = owner;
     this.#threads = this.#add('thread', threadShape(config, threads));
   }
 
   get replacements(): number {
-    return this.#all.reduce((sum, { replacements }) => sum + replacements, 0);
+    return this.#all.reduce((sum, { replacements }) => sum + replacements, this.#forgotten);
   }
   /** Whether all threads and their standby are up. */
   get isFull(): boolean {
     return this.#threads.isFull;
+  }
+  /** How many lanes have a fleet. */
+  get lanes(): number {
+    return this.#fleets.size;
   }
   get #all(): Fleet[] {
     return [...this.#fleets.values()].map(({ fleet }) => fleet);
@@ -68,9 +84,18 @@ export class Fleets {
     return counts;
   }
 
-  /** How many leases of a lane could be granted now. */
-  free(tool: Tool): number {
-    return this.#fleetOf(laneOf(tool), tool).free;
+  /** How many leases of a lane could be granted now, those who wait for the same kind in other lanes before it. */
+  free(lane: Lane): number {
+    const kind = kindOf(lane);
+    if (kind === 'thread') return this.#threads.free;
+    const own = this.#fleets.get(lane)?.fleet.free ?? leasesOf(lane, this.#config);
+    const shared = this.#config.limits[kind] - this.#heldOf(kind) - this.#owner.waitingBeside(lane);
+    return Math.max(0, Math.min(own, shared));
+  }
+  /** Whether a lane beside the threads cannot serve, which is no reason to refuse others. */
+  isShut(lane: Lane): boolean {
+    const found = this.#fleets.get(lane);
+    return found !== undefined && !found.shape.isEager && found.fleet.isShut;
   }
   get freeThreads(): number {
     return this.#threads.free;
@@ -98,7 +123,20 @@ export class Fleets {
   }
 
   #fleetOf(lane: Lane, tool: Tool): Fleet {
-    return (this.#fleets.get(lane) ?? { fleet: this.#add(lane, shapeOf(lane, tool, this.#config)) }).fleet;
+    const found = this.#fleets.get(lane);
+    if (found !== undefined) return found.fleet;
+    this.#forgetResting();
+    return this.#add(lane, this.#shapeOf(lane, tool, this.#config));
+  }
+
+  /** Permissions may differ from tenant to tenant: what they were is not kept for ever. */
+  #forgetResting(): void {
+    for (const [lane, { fleet, shape }] of this.#fleets) {
+      if (shape.isEager || shape.isOnce || !fleet.isAtRest) continue;
+      this.#fleets.delete(lane);
+      this.#forgotten += fleet.replacements;
+      void fleet.close(0);
+    }
   }
 
   #add(lane: Lane, shape: FleetShape): Fleet {
@@ -126,10 +164,12 @@ export class Fleets {
 
   /** Threads have a limit of their own; processes of all lanes share one, and so do inline calls. */
   #mayHold({ kind }: FleetShape): boolean {
-    if (kind === 'thread') return true;
+    return kind === 'thread' || this.#heldOf(kind) < this.#config.limits[kind];
+  }
+  #heldOf(kind: FleetShape['kind']): number {
     let held = 0;
     for (const { fleet, shape } of this.#fleets.values()) if (shape.kind === kind) held += fleet.held;
-    return held < this.#config.limits[kind];
+    return held;
   }
 
   /** Idle processes of one lane make way for those that another lane waits for. */
@@ -145,8 +185,9 @@ export class Fleets {
   #review(): void {
     const fleets = this.#all;
     const abandoned = fleets.reduce((sum, fleet) => sum + fleet.count().abandoned, 0);
-    const own = fleets.find(({ impairment }) => impairment !== null)?.impairment ?? null;
-    const reason = own ?? (abandoned > this.#config.maxAbandoned ? 'too many isolates are abandoned' : null);
+    // Where another kind does not boot, it is shut alone.
+    const reason =
+      this.#threads.impairment ?? (abandoned > this.#config.maxAbandoned ? 'too many isolates are abandoned' : null);
     if (reason === this.#impairment) return;
     this.#impairment = reason;
     this.#owner.onImpairment(reason);

@@ -37,6 +37,7 @@ class InlineTenure implements Tenure {
   readonly installed = Promise.resolve();
   readonly sharesWords = true;
   readonly poll = null;
+  readonly transitMs = 0;
   exit: TenureExit | null = null;
   readonly #clock: Clock;
   readonly #abort = new AbortController();

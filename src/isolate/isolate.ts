@@ -10,6 +10,7 @@ import { mintId } from '../model/ids.ts';
 import type { FindingKind } from '../model/result.ts';
 import type { Clock, Timer } from '../model/time.ts';
 import type { Isolation } from '../model/work.ts';
+import { checkedHooks } from '../wire/hooks.ts';
 import { type IsolateHooks, type RunMessage, type WireFinding, WORD } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
 import type { ActorTree, IsolateActor } from './actor-tree.ts';
@@ -121,9 +122,9 @@ export class Isolate {
     this.leases += 1;
   }
 
-  /** Whether a stop and a start that cross are seen by one of both sides. */
-  get sharesWords(): boolean {
-    return this.#tenure.sharesWords;
+  /** How its far side is reached. */
+  get reach(): Pick<Tenure, 'sharesWords' | 'transitMs'> {
+    return this.#tenure;
   }
 
   /** Calls back once what the far side has already said can be heard. At once where a sweep hears all. */
@@ -156,7 +157,7 @@ export class Isolate {
   /** What it may be asked between the answer of its tool and the end of the lease. Only while it is held. */
   hooks(): IsolateHooks {
     if (this.#channels === null) throw new Error('the isolate is not held');
-    return this.#channels.hooks();
+    return checkedHooks(this.#channels.hooks());
   }
 
   /** The lease is over and the isolate is fit: it may be leased again at once. */
@@ -266,7 +267,8 @@ export class Isolate {
         Atomics.sub(this.#tenure.words, WORD.CREDIT, record.credit);
         break;
       case 'child':
-        this.#children.note(record.pid, record.alive);
+        // What a process started is found without its word, and that could name any process of the machine.
+        if (this.kind === 'thread') this.#children.note(record.pid, record.alive);
         return;
       case 'call':
       case 'hook':
@@ -277,6 +279,8 @@ export class Isolate {
         this.#note({ kind: 'late-error', detail: record.failure.message });
     }
     if (!('seq' in record) || record.seq !== this.#seq) return;
+    // Nobody awaits the looks of one that is being killed; what they found is told with its end.
+    if (record.t === 'looked' && this.#killTimer !== null) for (const finding of record.findings) this.#note(finding);
     if (this.#occupant !== null) this.#occupant.onRecord(record);
     else this.#former?.onLate(record);
   }

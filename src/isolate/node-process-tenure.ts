@@ -39,6 +39,8 @@ export interface NodeProcessSetting {
 const CREDIT_STEP_BYTES = 16 * 1024;
 /** A process whose link has ended is about to end itself; after this it is ended. Milliseconds. */
 const LINKLESS_MS = 500;
+/** What a pipe carries at least, on a busy machine too. */
+const LEAST_BYTES_A_MS = 16 * 1024;
 
 export class NodeProcessTenure implements Tenure {
   readonly nonce = mintNonce();
@@ -46,6 +48,7 @@ export class NodeProcessTenure implements Tenure {
   readonly words = new Int32Array(WORDS);
   readonly sharesWords = false;
   readonly poll = afterPoll;
+  transitMs = 0;
   readonly installed: Promise<void>;
   readonly #setting: NodeProcessSetting;
   readonly #onGone: () => void;
@@ -113,8 +116,10 @@ export class NodeProcessTenure implements Tenure {
   /** Buffers are copied, those that were to be moved too. */
   post(message: TenureMessage): void {
     if (message.t === 'command' || message.t === 'inline') throw new TypeError(`a process serves no ${message.t}`);
-    this.#send(message);
-    if (message.t === 'run') this.#seq = message.seq;
+    const bytes = this.#send(message);
+    if (message.t !== 'run') return;
+    this.#seq = message.seq;
+    this.transitMs = bytes / LEAST_BYTES_A_MS;
   }
 
   receive(): { readonly message: unknown } | undefined {
@@ -146,10 +151,11 @@ export class NodeProcessTenure implements Tenure {
     this.#process.close();
   }
 
-  #send(message: Exclude<TenureMessage, { t: 'command' | 'inline' }> | InstallMessage | CreditMessage): void {
+  #send(message: Exclude<TenureMessage, { t: 'command' | 'inline' }> | InstallMessage | CreditMessage): number {
     const frame = frameOf(message);
     const { link } = this.#process;
     if (link?.writable === true) link.write(frame);
+    return frame.byteLength;
   }
 
   #read(chunk: Uint8Array): void {

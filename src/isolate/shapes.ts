@@ -18,13 +18,13 @@ import { ThreadPool } from './thread-pool.ts';
 /** A file that blocks keeps a thread of libuv's pool: as many stay free as name look-ups and the rest of Node need. */
 const POOL_RESERVE = 2;
 const POOL_SIZE = Number(process.env.UV_THREADPOOL_SIZE) || 4;
-const ONCE = { standby: 0, isEager: false, isOnce: true, share: 'none' } as const;
+const ONCE = { standby: 0, isEager: false, isOnce: true, share: 'none', keepsPlace: false } as const;
 
 /** @param source instead of Piscina's threads */
 export function threadShape(config: SupervisorConfig, source: TenureSource = threadPool(config)): FleetShape {
   const { isolates: leases, standby, share, defaults } = config;
   const { killMs } = defaults;
-  return { kind: 'thread', leases, standby, isEager: true, isOnce: false, share, killMs, source };
+  return { kind: 'thread', leases, standby, isEager: true, isOnce: false, share, keepsPlace: false, killMs, source };
 }
 
 function threadPool(config: SupervisorConfig): ThreadPool {
@@ -36,30 +36,36 @@ function threadPool(config: SupervisorConfig): ThreadPool {
   });
 }
 
+/** How many leases at once a lane may have that is made when it is first needed. */
+export function leasesOf(lane: Lane, { limits }: SupervisorConfig): number {
+  if (lane === 'disk') return Math.min(limits.inline, Math.max(1, POOL_SIZE - POOL_RESERVE));
+  return lane === 'network' ? limits.inline : limits.process;
+}
+
 /** The shape of a fleet that is made when `tool` is the first to need it. */
 export function shapeOf(lane: Lane, { work, permissions }: Tool, config: SupervisorConfig): FleetShape {
-  const { clock, limits, standby, share, defaults, resourceLimits, health } = config;
+  const { clock, standby, share, defaults, resourceLimits, health } = config;
   const { killMs, sweepMs } = defaults;
+  const leases = leasesOf(lane, config);
   const untilGone = killMs + POST_KILL_MS + sweepMs;
   switch (lane) {
     case 'command': {
       const source = new CommandSource({ clock, killMs, sweepMs });
-      return { ...ONCE, kind: 'process', leases: limits.process, killMs: untilGone, source };
+      return { ...ONCE, kind: 'process', leases, killMs: untilGone, source };
     }
     case 'network':
-      return { ...ONCE, kind: 'inline', leases: limits.inline, killMs, source: new InlineCalls(clock) };
-    case 'disk': {
-      const leases = Math.min(limits.inline, Math.max(1, POOL_SIZE - POOL_RESERVE));
       return { ...ONCE, kind: 'inline', leases, killMs, source: new InlineCalls(clock) };
-    }
+    case 'disk':
+      // A call that hangs has a thread of the pool for as long as it does, whoever waits for it.
+      return { ...ONCE, kind: 'inline', leases, keepsPlace: true, killMs, source: new InlineCalls(clock) };
     default: {
       const modules = work.kind === 'module' ? [work.module] : [];
       const bounds = { clock, tailBytes: tailBytesOf(config), sweepMs };
       const source = new NodeProcessPool({
         ...{ ...bounds, resourceLimits: { ...resourceLimits }, health, permissions, modules },
       });
-      const { process: leases } = limits;
-      return { kind: 'process', leases, standby, isEager: false, isOnce: false, share, killMs: untilGone, source };
+      const kept = { standby, isEager: false, isOnce: false, share, keepsPlace: false };
+      return { ...kept, kind: 'process', leases, killMs: untilGone, source };
     }
   }
 }

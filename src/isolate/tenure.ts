@@ -64,6 +64,8 @@ export interface Tenure {
   post(message: TenureMessage, transfer?: readonly ArrayBuffer[]): void;
   /** The next unread record, wrapped, since a record may be anything; undefined when there is none. */
   receive(): { readonly message: unknown } | undefined;
+  /** How long what was posted last may be on its way, where it is copied piece by piece. Milliseconds. */
+  readonly transitMs: number;
   /** Calls back once what is here already can be read, where that takes turns of the loop; null where `receive` reads all. */
   readonly poll: ((then: () => void) => void) | null;
   /** Issues the kill. `exit` is the only proof of death. */

@@ -149,6 +149,7 @@ function closeTaskPort(thread: object): void {
 class ThreadTenure implements Tenure {
   readonly sharesWords = true;
   readonly poll = null;
+  readonly transitMs = 0;
   readonly nonce = mintNonce();
   readonly words: Int32Array;
   readonly installed: Promise<void>;

@@ -59,11 +59,7 @@ export const ERROR_CODES = Object.freeze({
   AUTHORIZER_FAILED: row(true, 'DeniedError', 'The authorizer failed or did not answer in time.'),
   QUEUE_FULL: row(true, 'RefusedError', 'The queue is full.'),
   CLOSED: row(false, 'RefusedError', 'The supervisor is closed or closing, or the scope is closed.'),
-  DEGRADED: row(
-    true,
-    'RefusedError',
-    'Too many isolates failed or were abandoned; admission is refused until they heal.',
-  ),
+  DEGRADED: row(true, 'RefusedError', 'Isolates or the event log failed; admission is refused until they heal.'),
   PREPARED_NOT_CLAIMABLE: row(false, 'RefusedError', 'The prepared request is foreign, used or discarded.'),
   SCOPE_CLOSED: row(false, 'ScopeClosedError', 'The scope is closed; nothing can be started in it.'),
   NEXT_FAILED: row(false, 'LeaseholdError', 'The next callback of a coordination threw; its error is the cause.'),
@@ -77,8 +73,13 @@ export const ERROR_CODES = Object.freeze({
     'The effect was not let go: it could not be recorded, or a stop came first.',
   ),
   LOG_ORDER: row(false, 'LeaseholdError', 'The entry would break the order of the event log; it was not recorded.'),
+  LOG_ENTRY: row(false, 'LeaseholdError', 'The entry is too large, or not plain; it was not recorded.'),
+  LOG_LOCKED: row(true, 'LeaseholdError', 'Another process or connection has the event log, or took it over.'),
+  LOG_UNREADABLE: row(false, 'LeaseholdError', 'The file is no event log that can be read: foreign, newer or damaged.'),
+  LOG_WRITE_FAILED: row(true, 'LeaseholdError', 'The event log cannot write, or is closed; nothing was recorded.'),
   BLOB_NOT_FOUND: row(false, 'LeaseholdError', 'The tenant has no blob of this digest.'),
   BLOB_TOO_LARGE: row(false, 'LeaseholdError', 'The blob would pass the limit of the store.'),
+  BLOB_CORRUPT: row(false, 'LeaseholdError', 'What is stored is not what the digest names; it is not handed out.'),
 });
 /** The suffix of a code: `ERR_LEASEHOLD_${ErrorCode}` in public. */
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -7,6 +7,7 @@
 import type { PreparedContext, PreparedRun, Repair, RepairOptions, RetryOptions } from './control-shapes.ts';
 import type { Observer, OutputPiece, Progress } from './event.ts';
 import type { Permissions } from './permissions.ts';
+import type { Reconcile } from './recovery.ts';
 import type { FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import type { Clock } from './time.ts';
@@ -39,6 +40,8 @@ export interface Bounds {
   readonly sweepMs: number;
   /** An answer of the authorizer; raise it where a person is asked. Default 1 000. */
   readonly authorizeMs: number;
+  /** All that a `reconcile` hook may take for one intent. Default 5 000. */
+  readonly reconcileMs: number;
 }
 
 /** Who may meet in one isolate: module state is shared by those who do. */
@@ -153,8 +156,13 @@ export interface SupervisorOptions {
   readonly retry?: RetryOptions;
   /** Default: in memory, of the last 1 000 attempts. */
   readonly eventLog?: EventLog;
-  /** Default: in memory, 64 MiB. */
+  /** Default: in memory, 64 MiB; beside an `eventLog` that survives, large inputs and values are then not kept. */
   readonly blobs?: BlobStore;
+  /**
+   * By the name of an intent: who finds out, after a crash, whether an effect performed with `onAmbiguous: 'reconcile'`
+   * happened. Read-only.
+   */
+  readonly reconcile?: Readonly<Record<string, Reconcile>>;
   readonly observers?: readonly Observer[];
   /** For tests. Default: this machine's. */
   readonly clock?: Clock;

@@ -31,6 +31,7 @@ import type {
   SupervisorOptions,
   ThreadLimits,
 } from './option-shapes.ts';
+import type { Reconcile } from './recovery.ts';
 import { FINDING_KINDS, type FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import { type Clock, systemClock } from './time.ts';
@@ -62,6 +63,7 @@ export const DEFAULTS = Object.freeze({
     startMs: 1_000,
     sweepMs: 500,
     authorizeMs: 1_000,
+    reconcileMs: 5_000,
   }),
   output: Object.freeze<OutputLimits>({
     stdoutBytes: MIB,
@@ -97,6 +99,8 @@ export interface SupervisorConfig {
   /** Null: the one in memory. */
   readonly eventLog: EventLog | null;
   readonly blobs: BlobStore | null;
+  /** By the name of an intent. */
+  readonly reconcile: Readonly<Record<string, Reconcile>>;
   readonly observers: readonly Observer[];
   readonly clock: Clock;
   readonly inspect: Inspector | null;
@@ -121,21 +125,9 @@ function completed<T extends object>(
 
 const SUPERVISOR = names(
   ...['isolates', 'standby', 'maxAbandoned', 'queue', 'defaults', 'resourceLimits', 'share', 'recycle', 'restart'],
-  ...[
-    'limits',
-    'authorize',
-    'retry',
-    'health',
-    'output',
-    'redact',
-    'eventLog',
-    'blobs',
-    'observers',
-    'clock',
-    'inspect',
-  ],
+  ...['limits', 'authorize', 'retry', 'health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock'],
+  ...['inspect', 'reconcile'],
 );
-const SUPERVISOR_LATER = names('reconcile');
 const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRangeSizeMb', 'stackSizeMb'] as const;
 
 /**
@@ -144,7 +136,7 @@ const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'co
  */
 export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorConfig {
   const given = optionsObject<SupervisorOptions>('options', options);
-  refuseUnknown(given, SUPERVISOR, SUPERVISOR_LATER, 'createSupervisor');
+  refuseUnknown(given, SUPERVISOR, 'createSupervisor');
   const queue = nested<{ capacity?: number }>('queue', given.queue, names('capacity'));
   const recycle = nested<{ maxLeases?: number; maxHeapMb?: number }>(
     'recycle',
@@ -194,6 +186,7 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
     retry: retryOf(given.retry),
     eventLog: objectOr('eventLog', given.eventLog, ['append', 'read', 'openIntents']),
     blobs: objectOr('blobs', given.blobs, ['put', 'get']),
+    reconcile: hooksOf(given.reconcile),
     observers: observersOf(given.observers),
     clock: objectOr('clock', given.clock, ['now', 'wall', 'setTimeout', 'clearTimeout']) ?? systemClock,
     inspect: inspectorOf(given.inspect),
@@ -226,6 +219,14 @@ function condemnPolicy(value: Readonly<Partial<Record<FindingKind, boolean>>> | 
     }
   }
   return Object.freeze({ ...given });
+}
+
+function hooksOf(value: SupervisorOptions['reconcile']): SupervisorConfig['reconcile'] {
+  const given = value === undefined ? {} : optionsObject<Readonly<Record<string, unknown>>>('reconcile', value);
+  for (const [name, hook] of Object.entries(given)) {
+    if (typeof hook !== 'function') throw invalidOption(`reconcile.${name}`, hook, 'a function');
+  }
+  return Object.freeze({ ...given }) as SupervisorConfig['reconcile'];
 }
 
 function inspectorOf(value: Inspector | undefined): Inspector | null {

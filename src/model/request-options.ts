@@ -49,7 +49,6 @@ const RUN: ReadonlySet<string> = new Set([
 ]);
 const SCOPE: ReadonlySet<string> = new Set(['tenant', 'run', 'branch', 'deadlineMs', 'signal', 'trace', 'observers']);
 const FORK: ReadonlySet<string> = new Set([...SCOPE].filter((name) => name !== 'tenant' && name !== 'run'));
-const NO_LATER: ReadonlySet<string> = new Set();
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({});
 
 const isBuffer = (x: unknown): x is ArrayBuffer => Object.prototype.toString.call(x) === '[object ArrayBuffer]';
@@ -65,7 +64,7 @@ export function parseRunOptions(options?: RunOptions): RunConfig {
 
 function complete(options: RunOptions): RunConfig {
   const given = optionsObject<RunOptions>('options', options);
-  refuseUnknown(given, RUN, NO_LATER, 'runTool');
+  refuseUnknown(given, RUN, 'runTool');
   return Object.freeze<RunConfig>({
     signal: signalOr('signal', given.signal),
     operationTimeoutMs: operationTimeout(given.operationTimeoutMs),
@@ -127,7 +126,7 @@ export interface ScopeConfig {
 /** Completes the options of `openScope`; throws as `parseRunOptions` does. */
 export function parseScopeOptions(options?: ScopeOptions): ScopeConfig {
   const given = optionsObject<ScopeOptions>('options', options);
-  refuseUnknown(given, SCOPE, NO_LATER, 'openScope');
+  refuseUnknown(given, SCOPE, 'openScope');
   return Object.freeze<ScopeConfig>({
     tenant: textOr('tenant', given.tenant, 'default'),
     run: textOr('run', given.run, null),
@@ -142,7 +141,7 @@ export function parseScopeOptions(options?: ScopeOptions): ScopeConfig {
 /** The options of `fork` as they were given; throws as `parseRunOptions` does, also for `tenant` and `run`. */
 export function forkOptions(options?: Omit<ScopeOptions, 'tenant' | 'run'>): Omit<ScopeOptions, 'tenant' | 'run'> {
   const given = optionsObject<Omit<ScopeOptions, 'tenant' | 'run'>>('options', options);
-  refuseUnknown(given, FORK, NO_LATER, 'fork');
+  refuseUnknown(given, FORK, 'fork');
   return given;
 }
 

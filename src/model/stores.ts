@@ -55,9 +55,18 @@ export interface OpenIntent {
   readonly atWall: number;
 }
 
+/** `failed`: every append is refused until the log has healed by itself, or was opened anew. */
+export type LogHealth = 'writable' | 'failed' | 'closed';
+
 export interface EventLog {
   /** What an acknowledged append survives. */
   readonly durability: Durability;
+  /** What entries appended from now on are stamped with; those of smaller epochs are of writers that are gone. Absent: unknown. */
+  readonly epoch?: number;
+  /** Absent: always `writable`. */
+  readonly health?: LogHealth;
+  /** Calls `listener`, which must not throw, after each change of `health`. What it returns ends that. */
+  onHealth?(listener: (health: LogHealth) => void): () => void;
   /**
    * Appends one entry. It is recorded when this returns a plain entry, or when the promise resolves.
    * @throws (or rejects) when the entry breaks the log's order or cannot be written; then nothing was recorded.
@@ -65,14 +74,50 @@ export interface EventLog {
   append(event: NewLogEvent): LogEvent | Promise<LogEvent>;
   /** Entries in order; `after` is a `seq`. */
   read(filter?: { run?: string; after?: number; limit?: number }): AsyncIterable<LogEvent>;
+  /** Intents without a known end, in order of dispatch. */
   openIntents(): AsyncIterable<OpenIntent>;
   close?(): Promise<void>;
 }
 
-/** Content-addressed bytes, apart per tenant. A digest is `sha256:` and 64 hexadecimal digits. */
+/** One blob of one tenant, as a log names it. */
+export interface NamedBlob {
+  readonly tenant: string;
+  readonly digest: string;
+}
+
+export interface SweepOptions {
+  /**
+   * Blobs put within this many milliseconds are kept, named or not: a blob is put before the entry that names it. Longer than
+   * the longest run. Default a day.
+   */
+  readonly recentMs?: number;
+}
+
+/** What a sweep removed. */
+export interface BlobSweep {
+  readonly removed: number;
+  readonly bytes: number;
+}
+
+/**
+ * Content-addressed bytes, apart per tenant. A digest is `sha256:` and 64 hexadecimal digits. The optional methods are those of
+ * the stores that come with the library.
+ */
 export interface BlobStore {
-  /** @throws LeaseholdError `ERR_LEASEHOLD_BLOB_TOO_LARGE` when the store's limit would be passed. */
+  /**
+   * Stores the bytes, which must not change until then. It is stored when the promise resolves; equal bytes are kept once.
+   * @throws LeaseholdError `ERR_LEASEHOLD_BLOB_TOO_LARGE` when a limit would be passed.
+   */
   put(tenant: string, bytes: Uint8Array): Promise<string>;
-  /** What it resolves with has the digest asked for. @throws LeaseholdError `ERR_LEASEHOLD_BLOB_NOT_FOUND`. */
+  /**
+   * What it resolves with has the digest asked for.
+   * @throws LeaseholdError `ERR_LEASEHOLD_BLOB_NOT_FOUND`; `ERR_LEASEHOLD_BLOB_CORRUPT` when what is stored is something else.
+   */
   get(tenant: string, digest: string): Promise<Uint8Array>;
+  /** `put` for what comes in pieces. They count while they come, also when the whole turns out to be there already. */
+  putStream?(tenant: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string>;
+  /** `get` in pieces. The whole is verified before the first; it fails with the first. */
+  getStream?(tenant: string, digest: string): AsyncIterable<Uint8Array>;
+  /** Removes what is neither named nor recent. Nothing is removed when `named` fails. */
+  sweep?(named: AsyncIterable<NamedBlob> | Iterable<NamedBlob>, options?: SweepOptions): Promise<BlobSweep>;
 }

@@ -55,6 +55,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Calls `run` once, at the end of this turn of the loop. Holds the process open until then. */
+export function atEndOfTurn(run: () => void): void {
+  setImmediate(run);
+}
+
 /** An instant of `Clock.wall` for people: ISO 8601 in UTC. */
 export function isoTime(wall: number): string {
   return new Date(wall).toISOString();

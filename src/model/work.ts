@@ -26,7 +26,7 @@ export interface CommandWork {
   /** How long the pipes may stay open after the command ended by itself: without a byte, and at the longest. Milliseconds. */
   readonly drain: { readonly quietMs: number; readonly maxMs: number };
   /** Called on the host, once per attempt, with an accepted input. What it throws fails the attempt; nothing has run then. */
-  plan(input: unknown): CommandPlan;
+  plan(input: unknown): Omit<CommandPlan, 'drain'>;
 }
 
 /** Pure I/O on the host's own loop. */
@@ -53,8 +53,7 @@ export interface CommandPlan {
   readonly stdin: Uint8Array | string | Readable | null;
   readonly okExitCodes: readonly number[];
   readonly onOrphans: OnOrphans;
-  /** How long the pipes may stay open after the command ended by itself: without a byte, and at the longest. */
-  readonly drain: { readonly quietMs: number; readonly maxMs: number };
+  readonly drain: CommandWork['drain'];
   /** Whether the arguments may be told in errors; otherwise their number is. */
   readonly publicArgs: boolean;
 }

@@ -96,16 +96,21 @@ export class OutputRecord {
     this.#killed = true;
   }
 
-  /** The frozen output. Where a stream was not read to its end more may have come: its counts are then lower bounds. */
-  finish(drain: Drain = EMPTY_OUTPUT.drain, ends: Ends = ALL_READ): Output {
+  /**
+   * The frozen output. Where a stream was not read to its end more may have come: its counts are then lower bounds. `torn`: whoever
+   * wrote was cut off, so that also a stream read to its end may stop in the middle of a value.
+   */
+  finish(drain: Drain = EMPTY_OUTPUT.drain, ends: Ends = ALL_READ, torn = false): Output {
     const { encoding } = this.#rules;
     if (this.bytesRead === 0 && encoding === 'utf8' && drain === EMPTY_OUTPUT.drain && ends.stdout && ends.stderr)
       return EMPTY_OUTPUT;
     const { stdoutBytes, stderrBytes, combinedBytes, postKillBytes } = this.#limits;
     const share = Math.floor((combinedBytes * stderrBytes) / Math.max(1, stdoutBytes + stderrBytes));
     const [outLimit, errLimit] = shared(combinedBytes, share, heldBy(this.#stdout.live), heldBy(this.#stderr.live));
-    const stdout = this.#stream(this.#live(this.#stdout, outLimit, ends.stdout), ends.stdout);
-    const stderr = this.#readable(this.#stream(this.#live(this.#stderr, errLimit, ends.stderr), ends.stderr));
+    const tornOut = torn || !ends.stdout;
+    const tornErr = torn || !ends.stderr;
+    const stdout = this.#stream(this.#live(this.#stdout, outLimit, tornOut), ends.stdout);
+    const stderr = this.#readable(this.#stream(this.#live(this.#stderr, errLimit, tornErr), ends.stderr));
     const [lateOut, lateErr] = shared(
       postKillBytes,
       Math.floor(postKillBytes / 2),
@@ -113,8 +118,8 @@ export class OutputRecord {
       heldBy(this.#stderr.postKill),
     );
     const postKill = [
-      this.#stdout.postKill?.finish(lateOut, { start: this.#stdout.live !== null, end: !ends.stdout }),
-      this.#stderr.postKill?.finish(lateErr, { start: this.#stderr.live !== null, end: !ends.stderr }),
+      this.#stdout.postKill?.finish(lateOut, { start: this.#stdout.live !== null, end: tornOut }),
+      this.#stderr.postKill?.finish(lateErr, { start: this.#stderr.live !== null, end: tornErr }),
     ];
     return Object.freeze({
       stdout,
@@ -136,8 +141,8 @@ export class OutputRecord {
     return windows.live;
   }
 
-  #live({ live, postKill }: Windows, limitBytes: number, isWhole: boolean): Kept | undefined {
-    return live?.finish(limitBytes, { end: !isWhole || postKill !== null });
+  #live({ live, postKill }: Windows, limitBytes: number, torn: boolean): Kept | undefined {
+    return live?.finish(limitBytes, { end: torn || postKill !== null });
   }
 
   #stream(kept: Kept | undefined, eof: boolean): Stream {
@@ -147,10 +152,13 @@ export class OutputRecord {
     return Object.freeze({ ...told, ...bytes, eof });
   }
 
-  /** Standard error as its tool reads it. What throws, is no text, or is longer than what may be kept, leaves it as it came. */
+  /**
+   * Standard error as its tool reads it, where nothing of it was left out. What throws, is no text, or is longer than what may be
+   * kept, leaves it as it came.
+   */
   #readable(stream: Stream): Stream {
     const { readStderr } = this.#rules;
-    if (readStderr === null || stream.text === '') return stream;
+    if (readStderr === null || stream.text === '' || stream.truncated) return stream;
     try {
       const read: unknown = readStderr(stream.text);
       if (typeof read !== 'string' || read.length > Math.max(stream.text.length, this.#limits.stderrBytes))

@@ -10,8 +10,8 @@
 const SHORTEST_ENCODED = 6;
 
 /**
- * As it is; as inside a JSON string, also in ASCII; percent-encoded, as in a path and as in a form; base64 and base64url; and
- * each line of several, trimmed, as a value of its own.
+ * As it is; as inside a JSON string, also in ASCII; percent-encoded, as in a path and as in a form; base64 and base64url; in
+ * XML and HTML, and in the CLIXML of PowerShell; and each line of several, trimmed, as a value of its own.
  */
 export function formsOf(value: string): ReadonlySet<string> {
   const forms = new Set<string>();
@@ -39,6 +39,23 @@ function add(forms: Set<string>, value: string): void {
     const base64 = stableBase64(bytes, alignment);
     forms.add(base64).add(base64.replaceAll('+', '-').replaceAll('/', '_'));
   }
+  const xml = inXml(value);
+  const quoted = xml.replaceAll('"', '&quot;');
+  forms.add(xml).add(quoted).add(quoted.replaceAll("'", '&apos;')).add(quoted.replaceAll("'", '&#39;'));
+  forms.add(inXml(inClixml(value)));
+}
+
+/** As the text of an element. */
+function inXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** What PowerShell escapes before XML does: controls, each half of a pair, and what reads like such an escape. */
+function inClixml(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
+  return text.replace(/[\0-\x1f\x7f-\x9f\ud800-\udfff]|_(?=[xX])/g, (unit) => {
+    return `_x${upper(unit.charCodeAt(0).toString(16)).padStart(4, '0')}_`;
+  });
 }
 
 /** What base64 makes of `bytes` after `alignment` other ones, without the characters that its neighbours have a part in. */

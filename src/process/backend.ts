@@ -81,6 +81,11 @@ export interface ProcessListener {
   onEnd(stream: 'stdout' | 'stderr'): void;
   /** It ended, and was reaped. Once. Bytes may still come. */
   onExit(code: number | null, signal: string | null): void;
+  /**
+   * The source of its standard input broke before its end, once at the most. The pipe is left open, so that the process
+   * does not take what it got for the whole.
+   */
+  onBrokenStdin?(error: unknown): void;
 }
 
 /** A process that was started, or failed to. */

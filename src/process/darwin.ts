@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process';
 import type { Leader, ProcessBackend, Survivor } from './backend.ts';
-import { MARKER } from './marker.ts';
+import { markersIn } from './marker.ts';
 import { signalGroup, signalProcess } from './signals.ts';
 import { startProcess } from './spawn.ts';
 
@@ -37,18 +37,18 @@ function look({ pid, marker }: Leader): Promise<readonly Survivor[]> {
   return new Promise((resolve, reject) => {
     execFile('/bin/ps', ['-A', '-E', '-ww', ...columns], bounds, (error, listing) => {
       if (error !== null) reject(error);
-      else resolve(survivorsIn(listing, pid, `${MARKER}=${marker}`));
+      else resolve(survivorsIn(listing, pid, marker));
     });
   });
 }
 
 /** The live processes of a listing that are of the group, or carry the marker. */
-export function survivorsIn(listing: string, group: number, entry: string): Survivor[] {
+export function survivorsIn(listing: string, group: number, marker: string): Survivor[] {
   return listing.split('\n').flatMap((line): Survivor[] => {
     const [, pid, pgid, state, started, command] = LINE.exec(line) ?? [];
     if (pid === undefined || started === undefined || command === undefined || state?.startsWith('Z')) return [];
     const isMember = Number(pgid) === group;
-    if (!isMember && !command.split(' ').includes(entry)) return [];
+    if (!isMember && !markersIn(command.split(' ')).includes(marker)) return [];
     const program = command.split(' ')[0] ?? '';
     const name = program.slice(program.lastIndexOf('/') + 1).replace(/[^\x20-\x7e]/g, '?');
     return [{ pid: Number(pid), startTime: 0, name, holdsPipe: false, isMember, isForeign: false }];

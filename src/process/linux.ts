@@ -5,17 +5,19 @@
  * is older than the leader is never signalled. Deliberately absent: other mounts of `/proc` and control groups.
  */
 import type { Leader, ProcessBackend, Survivor } from './backend.ts';
-import { MARKER } from './marker.ts';
-import { hasInEnvironment, holdsOne, isAlive, outputLinks, processes, statOf } from './proc.ts';
+import { markersIn } from './marker.ts';
+import { afterPoll } from './poll.ts';
+import { environmentOf, holdsOne, isAlive, outputLinks, type ProcessStat, processes, statOf } from './proc.ts';
 import { signalGroup, signalProcess } from './signals.ts';
 import { startProcess } from './spawn.ts';
 
-export function linuxBackend(): ProcessBackend {
+/** `list`: for tests. */
+export function linuxBackend(list: () => readonly ProcessStat[] = processes): ProcessBackend {
   const identifying = { hostStart: startTimeOf(process.pid), identify };
   return {
     start: (request, listener) => startProcess(request, listener, identifying),
     signal: (leader, signal) => (isReused(leader) ? 'gone' : signalGroup(leader.pid, signal)),
-    probe,
+    probe: probing(list),
     hasEnded,
     look,
     kill: ({ pid, startTime }) => {
@@ -56,20 +58,60 @@ function hasEnded({ pid, startTime }: Leader): boolean {
   }
 }
 
-function probe(leader: Leader): 'alive' | 'gone' {
-  if (isReused(leader) || signalGroup(leader.pid, 0) === 'gone') return 'gone';
-  // Signal 0 reaches zombies too: the letter of the state tells.
-  try {
-    return processes().some((stat) => stat.group === leader.pid && isAlive(stat)) ? 'alive' : 'gone';
-  } catch {
+/** A list of processes misses one that was born while another ended, so it has to agree with what the group answers. */
+const MOST_LISTS = 3;
+
+function probing(list: () => readonly ProcessStat[]): ProcessBackend['probe'] {
+  const listed = sharedList(list);
+  return (leader) => {
+    if (isReused(leader) || signalGroup(leader.pid, 0) === 'gone') return 'gone';
+    // While the leader lives nothing else has to be looked at.
+    if (leader.startTime !== null && !hasEnded(leader)) return 'alive';
+    for (let count = 0; count < MOST_LISTS; count += 1) {
+      const members = membersIn(() => listed(count === 0), leader);
+      if (members === null || members.some(isAlive)) return 'alive';
+      // Zombies answer too, and stay what they are.
+      if (members.length > 0 || signalGroup(leader.pid, 0) === 'gone') return 'gone';
+    }
     return 'alive';
+  };
+}
+
+/**
+ * A list of all processes for every group that is asked for in a turn of the loop. What is old in it makes a group that
+ * has ended look alive until the next turn, and never the other way.
+ */
+function sharedList(list: () => readonly ProcessStat[]): (mayBeShared: boolean) => readonly ProcessStat[] {
+  let latest: readonly ProcessStat[] | null = null;
+  return (mayBeShared) => {
+    if (mayBeShared && latest !== null) return latest;
+    const isFirst = latest === null;
+    latest = list();
+    if (isFirst) {
+      afterPoll(() => {
+        latest = null;
+      });
+    }
+    return latest;
+  };
+}
+
+/** Zombies included; null when they cannot be listed. */
+function membersIn(list: () => readonly ProcessStat[], { pid }: Leader): readonly ProcessStat[] | null {
+  try {
+    return list().filter(({ group }) => group === pid);
+  } catch {
+    return null;
   }
+}
+
+async function isMarked(pid: number, { marker }: Leader): Promise<boolean> {
+  return markersIn(await environmentOf(pid)).includes(marker);
 }
 
 async function look(leader: Leader, isRead: boolean): Promise<readonly Survivor[] | null> {
   const { startTime } = leader;
   if (startTime === null) return null;
-  const mark = `${MARKER}=${leader.marker}`;
   const hasOwnIds = !isReused(leader);
   const others = processes().filter((stat) => stat.pid !== process.pid && isAlive(stat));
   const seen = await Promise.all(
@@ -77,7 +119,7 @@ async function look(leader: Leader, isRead: boolean): Promise<readonly Survivor[
       const isForeign = stat.startTime < startTime;
       const isMember = hasOwnIds && !isForeign && stat.group === leader.pid;
       const isOfSession = hasOwnIds && !isForeign && stat.session === leader.pid;
-      const isOfRun = isMember || isOfSession || (!isForeign && (await hasInEnvironment(stat, mark)));
+      const isOfRun = isMember || isOfSession || (!isForeign && (await isMarked(stat.pid, leader)));
       return { stat, isForeign, isMember, isOfRun };
     }),
   );

@@ -84,16 +84,25 @@ export function holdsOne(pid: number, links: ReadonlySet<string>): boolean {
   }
 }
 
-/** Whether `entry`, as `NAME=value`, is in the environment a process was started with. False when it may not be seen. */
-export async function hasInEnvironment({ pid, state }: ProcessStat, entry: string): Promise<boolean> {
-  // Who waits in the kernel for a disk may hold the lock that this read waits for, and would keep a thread of the pool.
-  if (state === 'D') return false;
+/** Reads of an environment under way, by pid. One can wait for as long as the process is stuck in the kernel. */
+const reading = new Map<number, Promise<string>>();
+
+/** The entries of the environment a process was started with; none when it may not be seen. */
+export async function environmentOf(pid: number): Promise<readonly string[]> {
   try {
-    const environment = await readFile(`/proc/${pid}/environ`, 'latin1');
-    return environment.split('\0').includes(entry);
+    return (await readEnvironment(pid)).split('\0');
   } catch {
-    return false;
+    return [];
   }
+}
+
+/** A process that is stuck keeps one thread of the pool, however often it is asked for. */
+function readEnvironment(pid: number): Promise<string> {
+  const known = reading.get(pid);
+  if (known !== undefined) return known;
+  const read = readFile(`/proc/${pid}/environ`, 'latin1').finally(() => reading.delete(pid));
+  reading.set(pid, read);
+  return read;
 }
 
 function linkOf(pid: number, descriptor: string): string | null {

@@ -25,13 +25,6 @@ export class Reaper {
     this.#arm();
   }
 
-  /** Tries now, unless a try is under way. */
-  hurry(): void {
-    if (this.#timer === null || this.#isOver) return;
-    this.#clock.clearTimeout(this.#timer);
-    void this.#attempt();
-  }
-
   /** Tells nothing from now on. */
   stop(): void {
     this.#isOver = true;

@@ -2,13 +2,15 @@
  * Starting one process on Node's `spawn`, and hearing it.
  *
  * Invariants: all listeners are attached in the tick of the spawn and the pipes always flow; Node's own `timeout` and `signal`
- * are never used, since their error comes before the exit; exactly one of `onFailed` and `onExit` is told, once.
+ * are never used, since their error comes before the exit; exactly one of `onFailed` and `onExit` is told, once; nothing
+ * throws once there is a process.
  * Deliberately absent: signals, and for how long anything is waited for.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { Duplex, pipeline, Readable } from 'node:stream';
+import { Duplex, Readable } from 'node:stream';
 import type { Leader, ProcessListener, ProcessRequest, RunningProcess, SpawnFailure } from './backend.ts';
-import { MARKER, mintMarker } from './marker.ts';
+import { feed } from './feed.ts';
+import { MARKER, marked, mintMarker } from './marker.ts';
 import { failureOfSpawn, objectionTo } from './spawn-failure.ts';
 
 /** What a platform adds: what tells the leader from others, read right after the spawn. */
@@ -32,7 +34,7 @@ export function startProcess(
   try {
     child = spawn(request.file, [...request.args], {
       ...(request.cwd === null ? {} : { cwd: request.cwd }),
-      env: { ...request.env, [MARKER]: marker },
+      env: { ...request.env, [MARKER]: marked(marker) },
       // A session and a group of its own, so that all it starts can be reached at once. Windows has neither.
       detached: process.platform !== 'win32',
       windowsHide: true,
@@ -96,16 +98,13 @@ class SpawnedProcess implements RunningProcess {
       // Of a process that runs it tells of a signal that did not arrive; none is sent by Node here.
       if (leader === null) listener.onFailed(failureOfSpawn(request.file, error));
     });
-    for (const name of ['stdout', 'stderr'] as const) this.#read(name, listener);
-    this.#feed();
-    if (leader === null) {
-      dropSource(request.stdin);
-      return;
-    }
     child.once('exit', (code, signal) => {
       dropSource(request.stdin);
-      listener.onExit(code, signal);
+      if (leader !== null) listener.onExit(code, signal);
     });
+    for (const name of ['stdout', 'stderr'] as const) this.#read(name, listener);
+    if (leader === null) dropSource(request.stdin);
+    else void this.#feed(listener);
   }
 
   get isRead(): boolean {
@@ -128,13 +127,11 @@ class SpawnedProcess implements RunningProcess {
     stream?.on('error', end);
   }
 
-  #feed(): void {
+  async #feed(listener: ProcessListener): Promise<void> {
     const { stdin } = this.#child;
-    if (stdin === null || stdin === undefined) return;
-    // EPIPE: the process does not want it, or is gone. That is its own affair.
-    stdin.on('error', ignore);
-    if (this.#stdin instanceof Readable) pipeline(this.#stdin.on('error', ignore), stdin, ignore);
-    else stdin.end(this.#stdin);
+    if (stdin === null || stdin === undefined || this.#stdin === null) return;
+    const broken = await feed(this.#stdin, stdin);
+    if (broken !== null && !this.#isClosed) listener.onBrokenStdin?.(broken.error);
   }
 
   closeStdin(): void {

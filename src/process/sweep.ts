@@ -40,12 +40,19 @@ export interface SweepTarget {
 /** The first pause between looks, for what was killed to die; each is twice the one before. Milliseconds. */
 const PAUSE_MS = 10;
 
+/** How many are named; the rest is a number. */
+const MOST_NAMES = 8;
+
 /** `name (pid)` of those that hold a pipe. */
 export function holdersAmong(survivors: readonly Survivor[]): string[] {
   return survivors.filter(({ holdsPipe }) => holdsPipe).map(nameOf);
 }
-export function nameOf({ name, pid }: Survivor): string {
+function nameOf({ name, pid }: Survivor): string {
   return `${name} (${pid})`;
+}
+/** The names of the first of them, in one text. */
+export function namesOf(survivors: readonly Survivor[]): string {
+  return survivors.slice(0, MOST_NAMES).map(nameOf).join(', ');
 }
 
 /** Looks once without signalling; null without a way to look, or when the look failed or took longer than `withinMs`. */
@@ -83,29 +90,29 @@ class Search {
     this.#target = target;
   }
 
+  /** Never rejects. */
   async run(): Promise<void> {
+    try {
+      await this.#search();
+    } catch {
+      this.#condemn('the look for processes of the run failed');
+    }
+  }
+
+  async #search(): Promise<void> {
     const { backend, group, isRead } = this.#target;
     for (let pauseMs = PAUSE_MS; !this.#isClosed; pauseMs *= 2) {
-      let found: readonly Survivor[] | null;
-      try {
-        found = await backend.look(group.leader, isRead?.() === true);
-      } catch {
-        this.#condemn('the look for processes of the run failed');
-        return;
-      }
+      const found = await backend.look(group.leader, isRead?.() === true);
       if (this.#isClosed) return;
-      this.#holders ??= found === null ? [] : holdersAmong(found);
+      this.#holders ??= holdersAmong(found ?? []);
       this.#left = found ?? [];
-      if (this.#left.length === 0) {
-        await this.#conclude(found !== null);
-        return;
-      }
       for (const survivor of this.#left) this.#kill(survivor);
-      if (this.#left.every(({ isForeign }) => isForeign)) {
-        this.#condemn(`a pipe of the run is held by ${this.#left.map(nameOf).join(', ')}`);
+      if (this.#left.length === 0 && (await this.#isWitnessed())) {
+        this.#conclude(found !== null);
         return;
       }
-      await this.#pause(pauseMs);
+      // One look can miss what was born or changed meanwhile, and what was killed takes its time to die.
+      if (!this.#isClosed) await this.#pause(pauseMs);
     }
   }
 
@@ -113,10 +120,7 @@ class Search {
   close(isInTime: boolean): SweepReport {
     this.#isClosed = true;
     if (this.#timer !== null) this.#target.clock.clearTimeout(this.#timer);
-    if (!isInTime && this.#left.length > 0) {
-      const names = this.#left.slice(0, 8).map(nameOf).join(', ');
-      this.#condemn(this.#isRefused ? `not permitted to end ${names}` : `still alive: ${names}`);
-    }
+    if (!isInTime && this.#holders !== null) this.#condemn(this.#rest());
     const verdict = this.#verdict ?? 'contaminated';
     return {
       verdict,
@@ -124,6 +128,14 @@ class Search {
       holders: this.#holders ?? [],
       reason: verdict === 'contaminated' ? this.#reason : null,
     };
+  }
+
+  /** What speaks against it when the time is over. */
+  #rest(): string {
+    if (this.#left.length === 0) return 'a pipe of the run is held by a process that cannot be seen';
+    const names = namesOf(this.#left);
+    if (this.#left.every(({ isForeign }) => isForeign)) return `a pipe of the run is held by ${names}`;
+    return this.#isRefused ? `not permitted to end ${names}` : `still alive: ${names}`;
   }
 
   #kill(survivor: Survivor): void {
@@ -134,14 +146,17 @@ class Search {
     if (reach === 'refused') this.#isRefused = true;
   }
 
-  /** Nothing was found. The ends of the pipes are the second witness. */
-  async #conclude(hasLooked: boolean): Promise<void> {
-    const { group, afterPoll = nextPoll } = this.#target;
-    const isRead = this.#target.isRead ?? (() => true);
+  /** Whether the ends of the pipes say as well that nothing is left. */
+  async #isWitnessed(): Promise<boolean> {
+    const { isRead, afterPoll = nextPoll } = this.#target;
+    if (isRead === null) return true;
     if (!isRead()) await new Promise<void>((resume) => afterPoll(resume));
-    if (!isRead()) this.#condemn('a pipe of the run is held by a process that cannot be seen');
-    else if (hasLooked) this.#verdict = this.#killed.size > 0 ? 'swept' : 'clean';
-    else if (group.state === 'alive') this.#condemn('the group of the run is alive');
+    return isRead();
+  }
+
+  #conclude(hasLooked: boolean): void {
+    if (hasLooked) this.#verdict = this.#killed.size > 0 ? 'swept' : 'clean';
+    else if (this.#target.group.state === 'alive') this.#condemn('the group of the run is alive');
     else this.#verdict = 'unverified';
   }
 

@@ -1,20 +1,16 @@
 /**
- * An event log in memory: the default, and the reference for the order that every log enforces.
+ * An event log in memory: the default.
  *
  * Invariants: an append is synchronous, costs the same however long the log is, and records nothing when it throws.
  * Attempts that are open are never dropped; of the closed ones the oldest are, once there are more than `maxAttempts`.
- * Deliberately absent: anything that survives the process.
+ * Deliberately absent: the order of entries (`log-order.ts`), and anything that survives the process.
  */
-import { LeaseholdError } from '../model/errors.ts';
 import type { EventLog, LogEvent, NewLogEvent, OpenIntent } from '../model/stores.ts';
+import { type AttemptOrder, advance, attemptKey, faultOf, openIntentOf, outOfOrder, unbegun } from './log-order.ts';
 
-/** One attempt: its entries, and how far each intent has come. */
 interface Entry {
   readonly events: LogEvent[];
-  /** Made when the first intent comes; most attempts have none. */
-  intents: Map<string, 'dispatched' | 'settled'> | null;
-  admitted: boolean;
-  closed: boolean;
+  readonly order: AttemptOrder;
 }
 
 /** An event log whose appends are done when they return. */
@@ -36,46 +32,28 @@ class MemoryEventLog implements MemoryLog {
   }
 
   append(event: NewLogEvent): LogEvent {
-    const id = `${event.requestId} ${event.attempt}`;
+    const id = attemptKey(event);
     const known = this.#attempts.get(id);
-    const entry: Entry = known ?? { events: [], intents: null, admitted: false, closed: false };
-    const fault = faultOf(entry, event);
-    if (fault !== null) {
-      throw new LeaseholdError('LOG_ORDER', `Entry "${event.kind}" of ${event.requestId} refused: ${fault}.`);
-    }
+    const entry: Entry = known ?? { events: [], order: unbegun() };
+    const fault = faultOf(entry.order, event);
+    if (fault !== null) throw outOfOrder(event, fault);
     const { tenant, run, branch, requestId, attempt, intent, kind, atWall, body } = event;
     this.#seq += 1;
-    const ord = entry.events.length;
-    const logged = {
-      seq: this.#seq,
-      tenant,
-      run,
-      branch,
-      requestId,
-      attempt,
-      ord,
-      intent,
-      kind,
-      epoch: 1,
-      atWall,
-      body,
-    };
+    const names = { tenant, run, branch, requestId, attempt };
+    const logged = { seq: this.#seq, ...names, ord: entry.order.count, intent, kind, epoch: 1, atWall, body };
     entry.events.push(logged);
     if (known === undefined) this.#attempts.set(id, entry);
-    if (kind === 'admitted') entry.admitted = true;
-    else if (kind === 'dispatched' || kind === 'settled') mark(entry, intent, kind);
-    else if (kind === 'reconciled' && body['verdict'] !== 'unknown') mark(entry, intent, 'settled');
-    else if (kind === 'closed') this.#close(id, entry);
+    advance(entry.order, event, body['verdict']);
+    if (kind === 'closed') this.#forgetOldest(id);
     return logged;
   }
 
-  #close(id: string, entry: Entry): void {
-    entry.closed = true;
+  #forgetOldest(closed: string): void {
     const place = this.#closedCount % this.#maxAttempts;
     this.#closedCount += 1;
     const oldest = this.#closed[place];
     if (oldest !== undefined) this.#attempts.delete(oldest);
-    this.#closed[place] = id;
+    this.#closed[place] = closed;
   }
 
   async *read(filter: { run?: string; after?: number; limit?: number } = {}): AsyncIterable<LogEvent> {
@@ -88,69 +66,13 @@ class MemoryEventLog implements MemoryLog {
   }
 
   async *openIntents(): AsyncIterable<OpenIntent> {
-    const open: OpenIntent[] = [];
-    for (const { events, intents } of this.#attempts.values()) {
+    const open: LogEvent[] = [];
+    for (const { events, order } of this.#attempts.values()) {
       for (const event of events) {
-        if (event.kind === 'dispatched' && intents?.get(event.intent) === 'dispatched') open.push(openIntentOf(event));
+        if (event.kind === 'dispatched' && order.intents?.get(event.intent) === 'dispatched') open.push(event);
       }
     }
-    yield* open;
-  }
-}
-
-function mark(entry: Entry, intent: string, state: 'dispatched' | 'settled'): void {
-  entry.intents ??= new Map();
-  entry.intents.set(intent, state);
-}
-
-function openIntentOf({ tenant, run, branch, requestId, attempt, intent, atWall, body }: LogEvent): OpenIntent {
-  const text = (name: string, otherwise: string): string => {
-    const value = body[name];
-    return typeof value === 'string' ? value : otherwise;
-  };
-  const onAmbiguous = text('onAmbiguous', 'hold');
-  return {
-    tenant,
-    run,
-    branch,
-    requestId,
-    attempt,
-    intent,
-    key: text('key', ''),
-    onAmbiguous,
-    tool: text('tool', ''),
-    atWall,
-  };
-}
-
-/** Why an entry may not come next in its attempt; null when it may. */
-function faultOf(entry: Entry, { kind, intent }: NewLogEvent): string | null {
-  const late = kind === 'late' || kind === 'reconciled';
-  if (late !== entry.closed) return late ? 'the attempt is not closed' : 'the attempt is closed';
-  const state = entry.intents?.get(intent);
-  switch (kind) {
-    case 'prepared':
-      return intent !== '' ? 'it is of an intent' : entry.events.length > 0 ? 'it must come first' : null;
-    case 'admitted':
-      return intent !== '' ? 'it is of an intent' : entry.admitted ? 'the attempt is admitted already' : null;
-    case 'closed':
-      return intent !== '' ? 'it is of an intent' : null;
-    case 'dispatched':
-      if (!entry.admitted) return 'the attempt is not admitted';
-      return state === undefined ? null : 'the intent is dispatched already';
-    case 'settled':
-      if (!entry.admitted) return 'the attempt is not admitted';
-      if (state === 'settled') return 'the intent is settled already';
-      // The attempt itself may settle without having been an effect.
-      return state === 'dispatched' || intent === '' ? null : 'the intent is not dispatched';
-    case 'progressed':
-      return entry.admitted ? null : 'the attempt is not admitted';
-    case 'reconciled':
-      return state === 'dispatched' ? null : 'the intent is not open';
-    case 'late':
-      return null;
-    default:
-      return 'its kind is unknown';
+    yield* open.sort((a, b) => a.seq - b.seq).map(openIntentOf);
   }
 }
 

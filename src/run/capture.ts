@@ -65,12 +65,12 @@ export class Capture {
     }
   }
 
-  /** Tells those who listen what was held back of the output. To be called before the end is told. `complete`: as of `output`. */
-  flush(complete = true): void {
+  /** Tells those who listen what was held back of the output. To be called before the end is told. Arguments: as of `output`. */
+  flush(complete = true, torn = false): void {
     if (this.#pieces === null) return;
     const { stdout, stderr } = this.#ends(complete);
-    this.#pieces.stdout.end(!stdout);
-    this.#pieces.stderr.end(!stderr);
+    this.#pieces.stdout.end(torn || !stdout);
+    this.#pieces.stderr.end(torn || !stderr);
   }
 
   note(code: string, message: string): void {
@@ -83,12 +83,15 @@ export class Capture {
     this.#diagnostics.push(Object.freeze({ code, message: text, atMs: this.#elapsed() }));
   }
 
-  /** `complete`: nothing more can come. Where reading was ended by the isolate, it has said so itself. */
-  output(complete: boolean): Output {
+  /**
+   * `complete`: nothing more can come. Where reading was ended by the isolate, it has said so itself. `torn`: the tool was cut off,
+   * and what it wrote last may be the beginning of a known value.
+   */
+  output(complete: boolean, torn = false): Output {
     const drained = this.#drained;
     if (this.#record === null && complete && drained === null && this.#setting.tool.outputRules.encoding === 'utf8')
       return EMPTY_OUTPUT;
-    return this.#kept.finish(this.#drain(complete), this.#ends(complete));
+    return this.#kept.finish(this.#drain(complete), this.#ends(complete), torn);
   }
   get logs(): readonly LogLine[] {
     return this.#logs === null ? NONE : Object.freeze([...this.#logs]);

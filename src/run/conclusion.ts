@@ -11,11 +11,22 @@ import type { Denial } from '../model/ruling.ts';
 import { settlesWithin } from '../model/time.ts';
 import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import type { Redactor } from '../output/redaction.ts';
+import { closedBody } from '../record/entry-bodies.ts';
 import type { Attempt } from './attempt.ts';
 import type { Refusal } from './attempt-setting.ts';
 import { type Complaint, explain } from './explain.ts';
-import type { Particulars } from './particulars.ts';
-import { droppedIn, isOutputWhole, leaseOf, type Past, report, summaryOf, timingOf, toldOf } from './report.ts';
+import { keepingOf, type Particulars } from './particulars.ts';
+import {
+  droppedIn,
+  isCutOff,
+  isOutputWhole,
+  leaseOf,
+  type Past,
+  report,
+  summaryOf,
+  timingOf,
+  toldOf,
+} from './report.ts';
 
 /** How a request came to its end, as far as its stops do not say it. */
 export interface End {
@@ -56,9 +67,9 @@ export interface Conclusion {
 
 /** Calls `then` once, at once unless the log needs time. */
 export function conclude(end: End, circumstances: Circumstances, then: (conclusion: Conclusion) => void): void {
-  const { particulars, attempt } = circumstances;
+  const { particulars, attempt, redactor } = circumstances;
   const { clock, bounds } = particulars;
-  attempt?.capture.flush(isOutputWhole(attempt));
+  attempt?.capture.flush(isOutputWhole(attempt), isCutOff(attempt));
   const record = recordOf(end, circumstances);
   const verdict = classify(record);
   const concluded = (isLogged: boolean) => then({ of: circumstances, end, record, verdict, isLogged });
@@ -67,8 +78,8 @@ export function conclude(end: End, circumstances: Circumstances, then: (conclusi
     concluded(false);
     return;
   }
-  const { status, cause, code } = verdict;
-  const logged = attempt.journal.tryWrite('closed', { status, cause: cause?.kind ?? null, code }, attempt.capture);
+  const body = closedBody(verdict, end.value, keepingOf(particulars, redactor));
+  const logged = attempt.journal.tryWrite('closed', body, attempt.capture);
   if (typeof logged === 'boolean') {
     concluded(logged);
     return;

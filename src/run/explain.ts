@@ -71,7 +71,7 @@ const UNCAUGHT = '(uncaught; it may stem from an earlier request in this isolate
 const REFUSALS: Readonly<Record<string, string>> = {
   QUEUE_FULL: 'The queue is full; untilCapacity() tells when there is room.',
   CLOSED: 'The supervisor or the scope is closed.',
-  DEGRADED: 'The supervisor refuses requests until its isolates have healed.',
+  DEGRADED: 'The supervisor refuses requests until its isolates and its event log have healed.',
 };
 
 function failureOf(attempt: Attempt | null) {
@@ -79,7 +79,7 @@ function failureOf(attempt: Attempt | null) {
 }
 
 function exhausted(): RunError {
-  return wordedError('OUT_OF_MEMORY', 'Error', 'The isolate reached its heap limit and was ended.');
+  return wordedError('OUT_OF_MEMORY', 'Error', 'The isolate ran out of memory and was ended.');
 }
 
 function wordedFrom(

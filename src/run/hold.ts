@@ -39,7 +39,7 @@ export class Hold {
     if (!this.posted) return true;
     // Here the flag is set before the look; there the start is marked before the flag is read: one of both sees the other.
     this.isolate.tellStop(kind, null);
-    return this.isolate.sharesWords && !this.isolate.hasStarted();
+    return this.isolate.reach.sharesWords && !this.isolate.hasStarted();
   }
 
   /** Issues the kill: the isolate's slot is free now, its end is still awaited, at the longest for `withinMs`. */

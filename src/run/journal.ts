@@ -24,6 +24,9 @@ export interface Notes {
   note(code: string, message: string): void;
 }
 
+type Body = LogEvent['body'];
+type Written = ReturnType<EventLog['append']>;
+
 const NO_INTENTS: readonly IntentRecord[] = Object.freeze([]);
 
 export class Journal {
@@ -34,6 +37,8 @@ export class Journal {
   readonly #entries: LogEvent[] = [];
   #prepared: LogEvent | null = null;
   #unacknowledged: Set<Promise<unknown>> | null = null;
+  /** Settles when the last entry that has to wait for a body before it was handed to the log; null when none has. */
+  #turn: Promise<unknown> | null = null;
 
   constructor(log: EventLog, names: AttemptNames, clock: Clock) {
     this.#log = log;
@@ -42,13 +47,16 @@ export class Journal {
   }
 
   /**
-   * Appends one entry; `intent` is `''` for the attempt itself. Undefined when it is recorded at once, else a promise.
+   * Appends one entry; `intent` is `''` for the attempt itself. Undefined when it is recorded at once, else a promise. A body
+   * that is still being made, which must not fail, holds up all entries after it.
    * @throws (or rejects) when the log refuses the entry or cannot write it.
    */
-  write(kind: LogEventKind, intent: string, body: LogEvent['body']): undefined | Promise<void> {
+  write(kind: LogEventKind, intent: string, body: Body | Promise<Body>): undefined | Promise<void> {
     const { tenant, run, branch, requestId, attempt } = this.#names;
     const atWall = this.#clock.wall();
-    const written = this.#log.append({ tenant, run, branch, requestId, attempt, intent, kind, atWall, body });
+    const append = (made: Body) =>
+      this.#log.append({ tenant, run, branch, requestId, attempt, intent, kind, atWall, body: made });
+    const written = body instanceof Promise || this.#turn !== null ? this.#afterTurn(() => body, append) : append(body);
     // Any thenable, of any realm: what is not acknowledged yet must not pass for recorded.
     if (!isThenable(written)) {
       this.#note(written);
@@ -59,8 +67,24 @@ export class Journal {
     return noted;
   }
 
+  /** Hands an entry to the log once those before it were handed over; not once they were acknowledged. */
+  #afterTurn(body: () => Body | Promise<Body>, append: (made: Body) => Written): Promise<LogEvent> {
+    return new Promise((resolve) => {
+      const handed = Promise.resolve(this.#turn)
+        .then(body)
+        .then((made) => {
+          // Within a promise, a throw of the log is a rejection.
+          resolve((async () => append(made))());
+        })
+        .then(() => {
+          if (this.#turn === handed) this.#turn = null;
+        });
+      this.#turn = handed;
+    });
+  }
+
   /** The same for an entry that decides nothing: a failure becomes a diagnostic. Whether, or when, it was recorded. */
-  tryWrite(kind: LogEventKind, body: LogEvent['body'], notes: Notes): boolean | Promise<boolean> {
+  tryWrite(kind: LogEventKind, body: Body | Promise<Body>, notes: Notes): boolean | Promise<boolean> {
     const failed = (error: unknown) => {
       notes.note('LOG_FAILED', `The entry "${kind}" was not recorded: ${toFailure(error, 'TOOL_ERROR').message}`);
       return false;

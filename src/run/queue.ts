@@ -36,6 +36,7 @@ class Line<W extends Waiting> {
 export class Queue<W extends Waiting = Waiting> {
   readonly #hasRoomFor: (depth: number) => boolean;
   readonly #acquire: (waiting: W) => Isolate | null;
+  /** None is empty. */
   readonly #lines = new Map<Lane, Line<W>>();
   #arriving = 0;
   #dispatching = false;
@@ -68,11 +69,16 @@ export class Queue<W extends Waiting = Waiting> {
     return this.#lines.get(lane)?.length ?? 0;
   }
 
-  /** How many wait for isolates of other lanes. */
-  waitingElsewhere(lane: Lane): number {
+  /** How many wait for isolates of other lanes, of those that `counts`. */
+  waitingElsewhere(lane: Lane, counts: (other: Lane) => boolean = () => true): number {
     let waiting = 0;
-    for (const [other, line] of this.#lines) if (other !== lane) waiting += line.length;
+    for (const [other, line] of this.#lines) if (other !== lane && counts(other)) waiting += line.length;
     return waiting;
+  }
+
+  /** How many lanes somebody waits in. */
+  get lanes(): number {
+    return this.#lines.size;
   }
 
   /** A request was made that is not in line yet. */
@@ -88,10 +94,9 @@ export class Queue<W extends Waiting = Waiting> {
   /** An expected request joins its line, or is granted an isolate at once when nobody is before it. */
   enter(waiting: W): void {
     this.#arriving -= 1;
-    const line = this.#lineOf(waiting);
-    const isolate = this.#dispatching || line.first !== undefined ? null : this.#acquire(waiting);
+    const isolate = this.#dispatching || this.#lines.has(waiting.lane) ? null : this.#acquire(waiting);
     if (isolate === null) {
-      line.arrived.add(waiting);
+      this.#lineOf(waiting).arrived.add(waiting);
       this.#joined = true;
     } else {
       waiting.grant(isolate);
@@ -105,7 +110,7 @@ export class Queue<W extends Waiting = Waiting> {
     this.dispatch();
   }
   leave(waiting: W): void {
-    if (this.#lineOf(waiting).delete(waiting)) this.#notice();
+    if (this.#delete(waiting)) this.#notice();
   }
 
   /** Grants what can be granted. A grant may end at once and free its isolate again; the loop takes that up. */
@@ -121,7 +126,7 @@ export class Queue<W extends Waiting = Waiting> {
           const isolate = this.#acquire(first);
           if (isolate === null) served.add(line);
           else {
-            line.delete(first);
+            this.#delete(first);
             first.grant(isolate);
           }
         }
@@ -154,6 +159,12 @@ export class Queue<W extends Waiting = Waiting> {
     return eldest;
   }
 
+  #delete(waiting: W): boolean {
+    const line = this.#lines.get(waiting.lane);
+    if (line === undefined || !line.delete(waiting)) return false;
+    if (line.first === undefined) this.#lines.delete(waiting.lane);
+    return true;
+  }
   #lineOf({ lane }: W): Line<W> {
     let line = this.#lines.get(lane);
     if (line === undefined) {

@@ -92,7 +92,7 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     lease,
     timing: before.length === 0 ? timing : wholeTiming(before, timing, parts),
     exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: attempt.exit.signal ?? null }) : null,
-    output: attempt === null ? EMPTY_OUTPUT : attempt.capture.output(isOutputWhole(attempt)),
+    output: attempt === null ? EMPTY_OUTPUT : attempt.capture.output(isOutputWhole(attempt), isCutOff(attempt)),
     intents:
       parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
     durability: parts.durability,
@@ -153,6 +153,11 @@ export function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord 
 export function isOutputWhole({ findings, hasSettled, isolate }: LiveAttempt): boolean {
   const lost = !hasSettled && isolate?.holdsOutput === true;
   return !lost && !findings.some(({ kind }) => kind === 'abandoned');
+}
+
+/** It was stopped, or ended by a signal, and may have been in the middle of a write. */
+export function isCutOff({ ledger, exit }: LiveAttempt): boolean {
+  return ledger.stops.length > 0 || (exit?.signal ?? null) !== null;
 }
 
 /** Of the attempt alone; of the whole request where it is the only one. */

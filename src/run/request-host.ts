@@ -4,12 +4,12 @@
  * Invariant: one per supervisor. Deliberately absent: anything of a single request.
  */
 import type { Admission } from '../decide/admission.ts';
+import type { Lane } from '../decide/lanes.ts';
 import type { ActorTree } from '../isolate/actor-tree.ts';
 import type { Asking } from '../isolate/fleets.ts';
 import type { SupervisorConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
 import type { BlobStore, EventLog } from '../model/stores.ts';
-import type { Tool } from '../model/tool.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Aborts } from '../scope/aborts.ts';
 import type { Observers } from './observers.ts';
@@ -32,7 +32,7 @@ export interface RequestHost {
   readonly observers: Observers;
   readonly aborts: Aborts;
   readonly queue: Queue<Waiting & Asking>;
-  /** Whether a request for this tool may wait. `held`: the places in the queue that it has already. */
-  admit(tool: Tool, held: 0 | 1): Admission;
+  /** Whether a request may wait for this lane. `held`: the places in the queue that it has already. */
+  admit(lane: Lane, held: 0 | 1): Admission;
   onResult(request: Ended, result: RunResult): void;
 }

@@ -26,7 +26,7 @@ import { Early } from './early.ts';
 import { Hops } from './hops.ts';
 import { type Accepted, type Checked, Intake } from './intake.ts';
 import { redactedLabels } from './labels.ts';
-import { type Particulars, particularsOf } from './particulars.ts';
+import { type Particulars, particularsOf, preparedOf } from './particulars.ts';
 import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
 import type { Past } from './report.ts';
@@ -172,7 +172,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
   }
 
   admission(held: 0 | 1): Admission {
-    return this.#scope.closed ? 'CLOSED' : this.#host.admit(this.definition, held);
+    return this.#scope.closed ? 'CLOSED' : this.#host.admit(this.lane, held);
   }
 
   /** An attempt has ended, and whether another one follows is not decided, or that one has not begun. */
@@ -216,7 +216,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
     if (this.definition.work.kind === 'inline')
       this.#hops = new Hops(attempt, clock, this.#redactor, (...asked) => this.#intake.ask(input, ...asked));
     this.#early.noteIn(capture);
-    void journal.tryWrite('prepared', { tool: this.definition.name, effects: this.definition.effects }, capture);
+    const hasSecrets = this.#redactor !== this.#host.redactor;
+    const prepared = preparedOf(this.#fixed, { input, labels: this.#labels, hasSecrets }, this.#redactor);
+    void journal.tryWrite('prepared', prepared, capture);
     void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
     for (const stop of this.#early.take()) attempt.stop(stop);

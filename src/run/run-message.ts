@@ -20,7 +20,7 @@ export function runMessage(
     case 'module':
       return { t: 'run', seq, module: work.module, exportName: work.exportName, effects, input, ctx };
     case 'command':
-      return { t: 'command', seq, plan: work.plan(input), graceMs: bounds.graceMs };
+      return { t: 'command', seq, plan: { ...work.plan(input), drain: work.drain }, graceMs: bounds.graceMs };
     case 'inline': {
       const authorizeHop: InlineRun['authorizeHop'] = (hop) => host.authorizeHop(hop, names.attempt);
       return { t: 'inline', seq, serve: work.serve, input, ctx, calls, authorizeHop };

@@ -91,12 +91,12 @@ export class Starting {
     this.expect({ kind: 'run-timeout', atMs: startedAt + this.#setting.bounds.runTimeoutMs });
   }
 
-  /** It has not begun: looks again after as long as it has taken so far, and gives it up `startMs` after the grant. */
+  /** It has not begun: looks again after as long as it has taken so far, and gives it up `startMs` after it was there. */
   keepWatch(): void {
     const { hold } = this.#attempt;
     if (hold === null) return;
     const now = this.#now();
-    const end = hold.grantedAt + this.#setting.bounds.startMs;
+    const end = hold.grantedAt + this.#setting.bounds.startMs + hold.isolate.reach.transitMs;
     if (now < end) this.#alarms.set('watch', Math.min(end, now + Math.max(WATCH_MS, now - hold.grantedAt)));
     else this.#giveUp(hold);
   }

@@ -10,8 +10,8 @@ import { LeaseholdError } from '../model/errors.ts';
 import type { RunOptions, SupervisorOptions } from '../model/option-shapes.ts';
 import type { RunResult } from '../model/result.ts';
 import type { OutputRules, Tool } from '../model/tool.ts';
-import type { CommandPlan, CommandWork, ModuleWork } from '../model/work.ts';
-import type { CloseReport } from '../supervisor.ts';
+import type { CommandWork, ModuleWork } from '../model/work.ts';
+import type { CloseReport } from '../reports.ts';
 import { type Failure, toFailure } from '../wire/failure.ts';
 
 /** Words of the shared memory: how often the supervisor's thread has told something, and whether it has gone. */
@@ -50,7 +50,7 @@ export type FromThread =
   | { readonly t: 'closed'; readonly report: CloseReport };
 
 /** A plan that was made in the caller's thread, or why there is none. */
-type Planned = { readonly plan: CommandPlan } | { readonly failure: Failure };
+type Planned = { readonly plan: ReturnType<CommandWork['plan']> } | { readonly failure: Failure };
 interface PlainCommand extends Omit<CommandWork, 'plan'> {
   readonly planned: Planned;
 }
@@ -100,7 +100,7 @@ function planOf(work: CommandWork, input: unknown): Planned {
   }
 }
 
-function planIn(planned: Planned): CommandPlan {
+function planIn(planned: Planned): ReturnType<CommandWork['plan']> {
   if ('plan' in planned) return planned.plan;
   const { name, message, stack } = planned.failure;
   throw Object.assign(new Error(message), { name, ...(stack !== undefined && { stack }) });

@@ -6,7 +6,7 @@
  */
 import type { RunResult } from '../model/result.ts';
 import type { Tool } from '../model/tool.ts';
-import type { CloseReport } from '../supervisor.ts';
+import type { CloseReport } from '../reports.ts';
 import type { SyncRunnerOptions, SyncRunOptions } from './door.ts';
 import { SyncRunner as Runner } from './runner.ts';
 

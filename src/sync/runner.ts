@@ -15,8 +15,9 @@ import type { RunResult } from '../model/result.ts';
 import { systemClock } from '../model/time.ts';
 import type { Tool } from '../model/tool.ts';
 import { createRedactor, type Redactor } from '../output/redaction.ts';
+import type { CloseReport } from '../reports.ts';
 import { redactedLabels } from '../run/labels.ts';
-import { type CloseReport, checkedTool } from '../supervisor.ts';
+import { checkedTool } from '../run/request-desk.ts';
 import { toFailure } from '../wire/failure.ts';
 import { type Asked, type Ending, handedOver, ownResult } from './answers.ts';
 import { type FromThread, plainTool } from './crossing.ts';
@@ -65,7 +66,7 @@ export class SyncRunner {
 
   close(options: { readonly withinMs?: number } = {}): CloseReport | null {
     const given = optionsObject<typeof options>('options', options);
-    refuseUnknown(given, new Set(['withinMs']), new Set(), 'close');
+    refuseUnknown(given, new Set(['withinMs']), 'close');
     const withinMs = durationOr('withinMs', given.withinMs, DEFAULTS.closeWithinMs);
     this.#isClosed = true;
     const link = this.#link;

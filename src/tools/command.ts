@@ -5,14 +5,15 @@
  * the plan is made, so nothing unchecked is started; words about either never hold arguments, environment or input.
  * Deliberately absent: which program is run (`process.ts`, `shell.ts`, `powershell.ts`), and running it (`isolate/`).
  */
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { isUint8Array } from 'node:util/types';
 import type { z } from 'zod';
 import { effectsOf, outputRules, toolTerms } from '../model/define-tool.ts';
 import { invalidOption } from '../model/errors.ts';
 import { durationOr, listOf, nested, wordOr } from '../model/option-checks.ts';
 import type { OutputLimits } from '../model/option-shapes.ts';
 import type { OutputRules, Tool, ToolTerms } from '../model/tool.ts';
-import type { CommandPlan, OnOrphans } from '../model/work.ts';
+import type { CommandWork, OnOrphans } from '../model/work.ts';
 import { toFailure } from '../wire/failure.ts';
 
 /** What a command that was run to its end is worth. Its output stands in the result's `output`. */
@@ -26,7 +27,10 @@ export interface CommandValue {
 export interface CommandTerms<I extends z.ZodType = z.ZodType> extends ToolTerms<I> {
   /** `none`: may be run again at will. `opaque`: the run itself is one effect on the outside world. */
   readonly effects: 'none' | 'opaque';
-  /** An existing directory. Default: the host's. */
+  /**
+   * An existing directory. Default: the host's. It is entered while the host waits: a mount that does not answer blocks the
+   * host.
+   */
   readonly cwd?: string | ((input: z.output<I>) => string);
   /**
    * The whole environment: names taken over from the host's (default `INHERITED_ENV`), and variables set beside them.
@@ -55,7 +59,11 @@ export interface CommandTerms<I extends z.ZodType = z.ZodType> extends ToolTerms
   readonly publicArgs?: boolean;
 }
 
-/** What is given to a program on standard input; null: nothing, a reader of it sees its end at once. */
+/**
+ * What is given to a program on standard input; null: nothing, a reader of it sees its end at once. A stream yields strings
+ * or bytes; one that breaks before its end stops the program and fails the run with the stream's error, unless the program
+ * ended first.
+ */
 export type StdinContent = Uint8Array | string | Readable | null;
 
 /** The part of a plan that depends on what kind of tool it is. */
@@ -123,10 +131,9 @@ export function commandTool<I extends z.ZodType>(
   const settled = {
     okExitCodes: exitCodes(definition.okExitCodes),
     onOrphans: wordOr('onOrphans', definition.onOrphans, ['kill', 'allow', 'fail'], 'kill'),
-    drain: drainOf(definition.drain),
     publicArgs,
   };
-  const plan = (input: unknown): CommandPlan => {
+  const plan = (input: unknown): ReturnType<CommandWork['plan']> => {
     const accepted = input as z.output<I>;
     const directory =
       typeof cwd === 'function' ? computed('cwd', () => cwd(accepted), isText, 'a path') : (cwd ?? null);
@@ -144,7 +151,7 @@ export function commandTool<I extends z.ZodType>(
   };
   return Object.freeze<Tool<z.input<I>, CommandValue>>({
     ...terms,
-    work: Object.freeze({ kind: 'command', drain: settled.drain, plan }),
+    work: Object.freeze({ kind: 'command', drain: drainOf(definition.drain), plan }),
     output: null,
     effects: effectsOf(definition.effects, ['none', 'opaque']),
     isolation: 'process',
@@ -191,11 +198,27 @@ export function scriptOf<I>(script: string | ((input: I) => string)): (input: I)
 /** Standard input for one input: what `stdin` returns; none when it is not given. */
 export function stdinFor<I>(stdin: ((input: I) => StdinContent) | null, input: I): StdinContent {
   if (stdin === null) return null;
-  return computed('stdin', () => stdin(input), isStdin, 'a string, a Uint8Array, a Readable or null');
+  const accepted = 'a string, a Uint8Array, a Readable or null';
+  const content = computed('stdin', () => stdin(input), isStdin, accepted);
+  return isStream(content) && !(content instanceof Readable) ? wrapped(content) : content;
 }
 function isStdin(x: unknown): x is StdinContent {
-  if (x === null || typeof x === 'string' || x instanceof Uint8Array) return true;
-  return typeof x === 'object' && 'pipe' in x && typeof x.pipe === 'function' && 'on' in x;
+  return x === null || typeof x === 'string' || isUint8Array(x) || isStream(x);
+}
+/** One of Node, or of a package that has streams of its own. A stream that cannot be paused would fill the memory. */
+function isStream(x: unknown): x is Readable {
+  if (x instanceof Readable) return true;
+  const stream = typeof x === 'object' && x !== null ? (x as Readonly<Record<string, unknown>>) : {};
+  return ['pipe', 'on', 'pause', 'resume'].every((name) => typeof stream[name] === 'function');
+}
+function wrapped(stream: Readable): Readable {
+  const readable = new Readable({
+    destroy: (error, done) => {
+      if (typeof stream.destroy === 'function') stream.destroy();
+      done(error);
+    },
+  });
+  return readable.wrap(stream);
 }
 
 function environment<I extends z.ZodType>(given: CommandTerms<I>['env']) {
@@ -222,7 +245,7 @@ function exitCodes(given: unknown): readonly number[] {
   return codes;
 }
 
-function drainOf(given: CommandTerms['drain']): CommandPlan['drain'] {
+function drainOf(given: CommandTerms['drain']): CommandWork['drain'] {
   const { quietMs, maxMs } = nested<NonNullable<CommandTerms['drain']>>('drain', given, DRAIN);
   const most = durationOr('drain.maxMs', maxMs, 2_000);
   const quiet = durationOr('drain.quietMs', quietMs, Math.min(250, most));

@@ -4,6 +4,7 @@
  * Invariants: what leaves here can be put on the wire as it is; no check tells a header's value. Redirects change a request
  * as `fetch` does, and take no credentials to another origin. Deliberately absent: whether a hop is allowed.
  */
+import { types } from 'node:util';
 import { httpFailure } from './http-failure.ts';
 
 /** What the `request` of an HTTP tool returns. */
@@ -46,7 +47,16 @@ export function isSafe(method: string): boolean {
 
 /** Checks what the user's function returned. @throws a `RequestInvalidError` */
 export function outgoingOf(request: unknown): Outgoing {
-  if (typeof request !== 'object' || request === null || request instanceof Promise)
+  try {
+    return checked(request);
+  } catch (error) {
+    forget(request);
+    throw error;
+  }
+}
+
+function checked(request: unknown): Outgoing {
+  if (typeof request !== 'object' || request === null || types.isPromise(request))
     throw invalid('request must return an object with a url, and not a promise');
   const unknown = Object.keys(request).find((name) => !FIELDS.has(name));
   if (unknown !== undefined) throw invalid(`it has an unknown field; known are ${[...FIELDS].join(', ')}`);
@@ -81,6 +91,17 @@ export function redirectOf(from: Outgoing, status: number, location: unknown): O
   return becomesGet ? { method: 'GET', url, headers, body: null } : { ...from, url, headers };
 }
 
+/** What is refused may hold promises: how they settle interests nobody, and a rejection is not to end the host. */
+function forget(refused: unknown, depth = 3): void {
+  if (typeof refused !== 'object' || refused === null || ArrayBuffer.isView(refused)) return;
+  try {
+    if (types.isPromise(refused)) void Promise.prototype.then.call(refused, undefined, () => undefined);
+    else if (depth > 0) for (const part of Object.values(refused)) forget(part, depth - 1);
+  } catch {
+    // A getter that throws hides what is behind it.
+  }
+}
+
 function addressOf(given: unknown): URL {
   const text = given instanceof URL ? given.href : given;
   if (typeof text !== 'string' || !URL.canParse(text)) throw invalid('its url is not an absolute address');
@@ -93,8 +114,8 @@ function addressOf(given: unknown): URL {
 }
 
 function headersOf(given: unknown): Record<string, string | string[]> {
-  // Lists, maps and the platform's `Headers` have no properties to be read here.
-  if (typeof given !== 'object' || given === null || Symbol.iterator in given)
+  // Lists, maps, promises and the platform's `Headers` have no properties to be read here.
+  if (typeof given !== 'object' || given === null || Symbol.iterator in given || types.isPromise(given))
     throw invalid('its headers are not a plain object');
   const headers: Record<string, string | string[]> = { __proto__: null } as never;
   for (const [written, value] of Object.entries(given)) {

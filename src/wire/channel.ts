@@ -67,8 +67,10 @@ export function openChannel<Remote extends object = object>(ends: ChannelEnds): 
       }
       pending.add(reject);
       invoke ??= connect();
+      // The peer may answer with anything, and then reading the answer fails.
       invoke(method, args)
-        .then((reply) => (reply.ok ? resolve(reply.value) : reject(toError(reply.failure))), reject)
+        .then((reply) => (reply.ok ? resolve(reply.value) : reject(toError(reply.failure))))
+        .catch(reject)
         .finally(() => pending.delete(reject));
     });
 

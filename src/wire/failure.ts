@@ -34,15 +34,20 @@ export interface Failure {
   readonly truncated: boolean;
 }
 /** The last four are the host's words on a process, a heap or a limit; user code cannot give them. */
-export type FailureCode =
-  | 'TOOL_ERROR'
-  | 'TOOL_LOAD'
-  | 'NOT_CLONEABLE'
-  | 'UNCAUGHT'
-  | 'SPAWN_FAILED'
-  | 'EXIT_CODE'
-  | 'OUT_OF_MEMORY'
-  | 'OUTPUT_LIMIT';
+export const FAILURE_CODES = [
+  'TOOL_ERROR',
+  'TOOL_LOAD',
+  'NOT_CLONEABLE',
+  'UNCAUGHT',
+  'SPAWN_FAILED',
+  'EXIT_CODE',
+  'OUT_OF_MEMORY',
+  'OUTPUT_LIMIT',
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
+
+/** No failure tells more causes in a row. */
+export const MOST_CAUSES = 8;
 
 /** What is known of a stop when something is thrown. */
 export interface KnownStop {
@@ -58,7 +63,7 @@ const LIMITS = {
   stack: 16_384,
   field: 1_024,
   keys: 32,
-  causes: 8,
+  causes: MOST_CAUSES,
   depth: 3,
   nodes: 256,
 } as const;

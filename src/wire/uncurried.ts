@@ -23,3 +23,14 @@ export const textOf: (value: unknown) => string = String;
 export const sliceText = uncurry(String.prototype.slice);
 export const tagOf = uncurry(Object.prototype.toString as (this: unknown) => string);
 export const isoOf = uncurry(Date.prototype.toISOString);
+
+/** Adds to the end of a list. An assignment would meet a setter that a tool put on the prototype of all lists. */
+export function append<T>(list: T[], item: T): void {
+  defineProperty(list, list.length, {
+    __proto__: null,
+    value: item,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  } as PropertyDescriptor);
+}

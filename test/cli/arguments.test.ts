@@ -11,6 +11,7 @@ const COMMON = {
   graceMs: null,
   effects: 'opaque',
   secretEnv: [],
+  log: null,
   json: false,
 };
 const ORDER = { kind: 'run', module: 'tool.mjs', exportName: 'default', input: null, ...COMMON };
@@ -44,6 +45,7 @@ describe('parseCommandLine', () => {
       graceMs: 7,
       effects: 'none',
       secretEnv: ['TOKEN', 'KEY'],
+      log: null,
       json: true,
     });
   });
@@ -84,8 +86,14 @@ describe('parseCommandLine', () => {
     ['exec --grace 0 -- ls', "--grace takes a positive number of milliseconds, not '0'"],
     ['exec --ok-exit-codes 0,x -- ls', "--ok-exit-codes takes numbers with commas between, such as 0,1, not '0,x'"],
     ['exec --json --passthrough -- ls', '--json and --passthrough both write to standard output; choose one'],
-    ['log runs.db', "'log' is not available in this version"],
-    ['recover runs.db', "'recover' is not available in this version"],
+    ['run a.mjs --log=', '--log takes the file of an event log'],
+    ['log', 'FILE is missing'],
+    ['log runs.db more', "unexpected argument 'more'"],
+    ['log runs.db --apply', "'log' takes no --apply"],
+    ['log runs.db --run=', '--run takes the name of a run'],
+    ['recover', 'FILE is missing'],
+    ['recover runs.db --open', "'recover' takes no --open"],
+    ['recover runs.db --log x.db', "'recover' takes no --log"],
   ])("refuses '%s': %s", (line, message) => {
     expect(parseCommandLine(line === '' ? [] : line.split(' '))).toEqual({ kind: 'usage', message });
   });
@@ -109,6 +117,7 @@ describe('parseCommandLine', () => {
       graceMs: 7,
       effects: 'none',
       secretEnv: ['TOKEN'],
+      log: null,
     });
   });
 
@@ -125,16 +134,32 @@ describe('parseCommandLine', () => {
     );
   });
 
-  it('refuses a log on disk, which is not built yet', () => {
-    expect(parseCommandLine(['run', 'a.mjs', '--log', 'runs.db'])).toMatchObject({ kind: 'usage' });
+  it.each(['run a.mjs', 'exec'])('takes the file of a log: %s', (line) => {
+    const order = parseCommandLine([...line.split(' '), '--log', 'runs.db', ...(line === 'exec' ? ['--', 'ls'] : [])]);
+    expect(order).toMatchObject({ log: 'runs.db' });
+  });
+
+  it('takes what to show of a log, and what to do with it', () => {
+    expect(parseCommandLine(['log', 'runs.db', '--run', 'r-1', '--open', '--json'])).toEqual({
+      kind: 'log',
+      file: 'runs.db',
+      run: 'r-1',
+      open: true,
+      json: true,
+    });
+    const order = { kind: 'recover', file: 'runs.db', apply: false, json: false };
+    expect(parseCommandLine(['recover', 'runs.db'])).toEqual(order);
+    expect(parseCommandLine(['recover', '--apply', 'runs.db'])).toEqual({ ...order, apply: true });
   });
 
   it('for any list of words yields an order and throws nothing', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(fc.string(), fc.constantFrom('run', 'exec', '--', '--input', '--json', '--grace', '-'))),
+        fc.array(
+          fc.oneof(fc.string(), fc.constantFrom('run', 'exec', 'log', '--', '--input', '--json', '--open', '-')),
+        ),
         (words) => {
-          expect(['run', 'exec', 'help', 'version', 'usage']).toContain(parseCommandLine(words).kind);
+          expect(['run', 'exec', 'log', 'help', 'version', 'usage']).toContain(parseCommandLine(words).kind);
         },
       ),
     );

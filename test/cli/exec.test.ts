@@ -86,6 +86,17 @@ describe('leasehold exec, streams', () => {
     expect(stdout === 'x'.repeat(5_000_000)).toBe(true);
   });
 
+  it('keeps little for a reader that waits, and tells what it left out', async () => {
+    const cli = startCli(['exec', '--passthrough', ...sh('head -c 100000000 /dev/zero | tr "\\0" x')]);
+    cli.child.stdout?.pause();
+    await cli.untilSaid('succeeded in');
+    cli.child.stdout?.resume();
+    const { code, stdout, stderr } = await cli.ended;
+    expect(stdout.length).toBeLessThan(34 * 1024 * 1024);
+    const omitted = [...stderr.matchAll(/(\d+) bytes of output were left out/g)].map(([, bytes]) => Number(bytes));
+    expect([code, omitted.reduce((sum, bytes) => sum + bytes, stdout.length)]).toEqual([0, 100_000_000]);
+  });
+
   it('cancels the command when nobody reads what it passes on', async () => {
     const cli = startCli(['exec', '--effects', 'none', '--passthrough', '--', 'yes']);
     await once(cli.child.stdout ?? cli.child, 'data');

@@ -1,7 +1,8 @@
 /**
  * The other half of the fault matrix: clean code is never taken for spoiled.
  *
- * Invariant: all patterns run on one supervisor, 25 times each, and the isolate of the first run serves the last.
+ * Invariant: all patterns run in one thread, and in one process, 25 times each, and the isolate of the first run serves the
+ * last.
  * Deliberately absent: anything a tool could be blamed for.
  */
 import { once } from 'node:events';
@@ -19,27 +20,37 @@ const names = Object.keys(patterns as object);
 
 let server: Server;
 let url: string;
-let supervisor: Supervisor;
-const isolates = new Set<string>();
 
 beforeAll(async () => {
   server = createServer((_request, response) => response.end('hello'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  supervisor = createSupervisor({ isolates: 1, standby: 0, health: { full: 'every' } });
-  await supervisor.untilReady();
 });
 
-afterAll(async () => {
-  await supervisor.close({ withinMs: 10_000 });
+afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
 
-describe('a clean tool', () => {
-  it('comes in at least twenty-five patterns', () => {
-    expect(names.length).toBeGreaterThanOrEqual(25);
+it('Clean tools come in at least twenty-five patterns', () => {
+  expect(names.length).toBeGreaterThanOrEqual(25);
+});
+
+describe.each(['thread', 'process'] as const)('a clean tool in a %s', (isolation) => {
+  const isolates = new Set<string>();
+  let supervisor: Supervisor;
+  beforeAll(async () => {
+    supervisor = createSupervisor({
+      isolates: 1,
+      limits: { process: 1 },
+      standby: 0,
+      health: { full: 'every' },
+    });
+    await supervisor.untilReady();
+  });
+  afterAll(async () => {
+    await supervisor.close({ withinMs: 10_000 });
   });
 
   it.each(names)('keeps its isolate through 25 runs of %s', async (exportName) => {
@@ -49,6 +60,7 @@ describe('a clean tool', () => {
       exportName,
       input: z.object({ url: z.string() }),
       effects: 'none',
+      isolation,
     });
     for (let run = 0; run < RUNS; run += 1) {
       const result = await supervisor.runTool(tool, { url });

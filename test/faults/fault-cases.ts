@@ -1,101 +1,28 @@
 /**
- * The fault matrix as a table: one call of one misbehaving tool per row, and what must be told of it.
+ * The fault matrix as a table: one call of one misbehaving tool per row, and what must be told of it in a thread and in a
+ * process.
  *
  * Invariant: a row names the one status and code it must end with, and what becomes of the isolate; `any` stands only
- * where the platform decides. Deliberately absent: faults that need several calls (`fault-sequences.test.ts`).
+ * where the platform decides; where a process differs, the row says in what, and why.
+ * Deliberately absent: faults that need several calls (`fault-sequences.test.ts`), and what only a process may be put
+ * through (`process-cases.ts`).
  */
-import { type Fate, sharedWords, untilChanged, type Work } from '../support/fault-adapter.ts';
-import { makeFifo } from '../support/fault-fifo.ts';
-
-/** What a row sets up besides the tool. */
-export interface Scene {
-  readonly input?: unknown;
-  readonly transfer?: readonly ArrayBuffer[];
-  readonly signal?: AbortSignal;
-  /** Runs beside the call. */
-  play?(): Promise<void>;
-  /** Undoes what would hold the process, after the close. */
-  undo?(): Promise<void>;
-}
-
-export interface FaultCase {
-  /** A present-tense claim about the tool. */
-  readonly name: string;
-  readonly file: string;
-  readonly exportName: string;
-  readonly scene?: () => Scene;
-  readonly limits?: Pick<Work, 'runTimeoutMs' | 'graceMs'> & {
-    readonly killMs?: number;
-    readonly maxOldGenerationSizeMb?: number;
-  };
-  readonly status: string;
-  readonly code: string | null;
-  readonly fate: Fate | 'any';
-  readonly value?: unknown;
-  /** A finding that must be told. */
-  readonly finding?: string;
-}
-
-const SHORT = { runTimeoutMs: 150, graceMs: 80 };
-
-/** Cancels once the tool has said that it runs. */
-function cancelWhenRunning(input: Record<string, unknown> = {}): Scene {
-  const words = sharedWords();
-  const controller = new AbortController();
-  return {
-    input: { ...input, words },
-    signal: controller.signal,
-    async play() {
-      await untilChanged(words, 0);
-      controller.abort(new Error('enough'));
-    },
-  };
-}
-
-/** Blocks this process's loop from before the tool's end until well past its deadline. */
-function blockedHost(): Scene {
-  const words = sharedWords();
-  return {
-    input: { words },
-    async play() {
-      await untilChanged(words, 0);
-      Atomics.wait(words, 1, 0);
-      const until = performance.now() + 400;
-      while (performance.now() < until);
-    },
-  };
-}
-
-function fifo(): Scene {
-  const { path, untilRead, release } = makeFifo();
-  return { input: { path }, play: untilRead, undo: release };
-}
-
-function bigBuffer(): Scene {
-  const buffer = new ArrayBuffer(64 * 1024 * 1024);
-  return { input: buffer, transfer: [buffer] };
-}
-
-const words = (): Scene => ({ input: { words: sharedWords() } });
-
-type Rest = Omit<FaultCase, 'name' | 'file' | 'exportName'>;
-const row = (name: string, file: string, exportName: string, rest: Rest): FaultCase => ({
-  name,
-  file,
-  exportName,
-  ...rest,
-});
-const TOOL_ERROR = { status: 'failed', code: 'TOOL_ERROR', fate: 'kept' } as const;
-const NOT_CLONEABLE = { status: 'failed', code: 'NOT_CLONEABLE', fate: 'kept' } as const;
-const TOOL_LOAD = { status: 'failed', code: 'TOOL_LOAD', fate: 'kept' } as const;
-const EXITED = { status: 'failed', code: 'ISOLATE_EXITED', fate: 'condemned' } as const;
-const EXHAUSTED = { status: 'failed', code: 'OUT_OF_MEMORY', fate: 'condemned' } as const;
-const UNCAUGHT = { status: 'failed', code: 'UNCAUGHT', fate: 'condemned' } as const;
-const KILLED = { status: 'timed-out', code: 'RUN_TIMEOUT', fate: 'condemned', limits: SHORT } as const;
-const CANCELLED = { status: 'cancelled', code: 'CANCELLED', fate: 'condemned', limits: { graceMs: 80 } } as const;
-const GOOD = { status: 'succeeded', code: null, fate: 'kept' } as const;
-const SPOILED = { status: 'succeeded', code: null, fate: 'condemned' } as const;
-const HONEST = { value: 'honest' } as const;
+import {
+  CANCELLED,
+  EXHAUSTED,
+  EXITED,
+  type FaultCase,
+  GOOD,
+  HONEST,
+  KILLED,
+  NOT_CLONEABLE,
+  row,
+  SPOILED,
+  TOOL_ERROR,
+  TOOL_LOAD,
+  UNCAUGHT,
+} from './fault-row.ts';
+import { bigBuffer, blockedFifo, blockedHost, cancelWhenRunning, given, sharedMemory } from './fault-scenes.ts';
 
 export const FAULT_CASES: readonly FaultCase[] = [
   row('throws an error', 'throw.mjs', 'throwError', TOOL_ERROR),
@@ -116,6 +43,11 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('answers an object that holds a function', 'answer.mjs', 'answerDeepFunction', NOT_CLONEABLE),
   row('answers a symbol', 'answer.mjs', 'answerSymbol', NOT_CLONEABLE),
   row('answers a WeakMap', 'answer.mjs', 'answerWeakMap', NOT_CLONEABLE),
+  row('answers a port', 'answer.mjs', 'answerPort', NOT_CLONEABLE),
+  row('answers shared memory', 'answer.mjs', 'answerSharedMemory', {
+    ...GOOD,
+    inProcess: { why: 'no memory is shared between processes', ...NOT_CLONEABLE },
+  }),
   row('answers an object whose getter throws', 'answer.mjs', 'answerThrowingGetter', NOT_CLONEABLE),
   row('answers an object that holds itself', 'answer.mjs', 'answerCircular', GOOD),
   row('answers null', 'answer.mjs', 'answerNull', { ...GOOD, value: null }),
@@ -125,6 +57,17 @@ export const FAULT_CASES: readonly FaultCase[] = [
     ...GOOD,
     scene: bigBuffer,
     value: 64 * 1024 * 1024,
+    moves: true,
+    inProcess: { why: 'memory does not move between processes: it is copied', moves: false },
+  }),
+  row('is given shared memory', 'echo.mjs', 'sizeOf', {
+    ...GOOD,
+    scene: sharedMemory,
+    value: 8,
+    inProcess: {
+      why: 'no memory is shared between processes: the input is refused before anything runs',
+      ...{ status: 'rejected', code: 'NOT_CLONEABLE', fate: 'kept', value: undefined },
+    },
   }),
   row('answers while the host is blocked past the deadline', 'answer.mjs', 'answerWhileNobodyLooks', {
     ...GOOD,
@@ -149,31 +92,34 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('exhausts its heap by text', 'exit.mjs', 'exhaustHeapByText', {
     ...EXHAUSTED,
     limits: { maxOldGenerationSizeMb: 256 },
+    inProcess: { why: 'what a process may add at its limit costs its host nothing', limits: {} },
   }),
 
   row('loops for ever', 'hang.mjs', 'loopForever', KILLED),
-  row('loops for ever and is cancelled', 'hang.mjs', 'loopForever', { ...CANCELLED, scene: cancelWhenRunning }),
+  row('loops for ever and is cancelled', 'hang.mjs', 'loopForever', { ...CANCELLED, scene: cancelWhenRunning() }),
   row('waits for ever in Atomics.wait', 'hang.mjs', 'waitForever', KILLED),
   row('spins in microtasks for ever', 'hang.mjs', 'spinMicrotasks', KILLED),
   row('never settles', 'hang.mjs', 'neverSettle', KILLED),
-  row('never settles and is cancelled', 'hang.mjs', 'neverSettle', { ...CANCELLED, scene: cancelWhenRunning }),
+  row('never settles and is cancelled', 'hang.mjs', 'neverSettle', { ...CANCELLED, scene: cancelWhenRunning() }),
   row('never settles with a ticking timer', 'hang.mjs', 'neverSettleTicking', KILLED),
   row('backtracks in a regular expression', 'hang.mjs', 'backtrack', KILLED),
   row('blocks in execFileSync', 'hang.mjs', 'sleepBlocking', {
     ...KILLED,
-    scene: () => ({ input: { seconds: 1 } }),
+    scene: given({ seconds: 1 }),
   }),
   row('blocks in native code and is cancelled', 'hang.mjs', 'hashBlocking', {
     ...CANCELLED,
     fate: 'any',
     limits: { graceMs: 80, killMs: 300 },
-    scene: () => cancelWhenRunning({ iterations: 1_500_000 }),
+    scene: cancelWhenRunning({ iterations: 1_500_000 }),
+    inProcess: { why: 'a process is killed in native code too, at once', fate: 'condemned' },
   }),
   row('blocks in a read of a FIFO', 'hang.mjs', 'readFifo', {
     ...KILLED,
-    scene: fifo,
+    scene: blockedFifo,
     fate: 'abandoned',
     limits: { runTimeoutMs: 1_000, graceMs: 80, killMs: 300 },
+    inProcess: { why: 'a kill ends what blocks in the system, and is proven', fate: 'condemned' },
   }),
   row('stops within its grace', 'hang.mjs', 'obey', {
     ...KILLED,
@@ -184,7 +130,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
     ...CANCELLED,
     fate: 'kept',
     limits: { graceMs: 5_000 },
-    scene: cancelWhenRunning,
+    scene: cancelWhenRunning(),
   }),
   row('asks in a busy loop whether to stop', 'hang.mjs', 'obeyInLoop', {
     ...KILLED,
@@ -211,7 +157,7 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('exports something that is no function', 'load/lacks-export.mjs', 'something', TOOL_LOAD),
   row('sets up a timer while loading', 'load/leaves-interval-at-load.mjs', 'default', GOOD),
 
-  row('leaves an interval', 'leak.mjs', 'leaveInterval', { ...SPOILED, scene: words, finding: 'residual-handle' }),
+  row('leaves an interval', 'leak.mjs', 'leaveInterval', { ...SPOILED, finding: 'residual-handle' }),
   row('leaves a timer that will throw', 'leak.mjs', 'leaveThrowingTimer', SPOILED),
   row('leaves a server', 'leak.mjs', 'leaveServer', { ...SPOILED, finding: 'residual-handle' }),
   row("leaves an unref'ed server", 'leak.mjs', 'leaveHiddenServer', { ...SPOILED, finding: 'residual-handle' }),
@@ -226,17 +172,17 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('leaves microtasks that end', 'leak.mjs', 'leaveManyMicrotasks', { ...GOOD, value: 'done' }),
   row('breaks its own reset', 'hooks.mjs', 'default', {
     ...SPOILED,
-    scene: () => ({ input: { broken: 'reset' } }),
+    scene: given({ broken: 'reset' }),
     finding: 'reset-failed',
   }),
   row('hangs in its reset', 'hooks.mjs', 'default', {
     ...SPOILED,
-    scene: () => ({ input: { broken: 'reset-hangs' } }),
+    scene: given({ broken: 'reset-hangs' }),
     finding: 'reset-failed',
   }),
   row('fails its health check', 'hooks.mjs', 'default', {
     ...SPOILED,
-    scene: () => ({ input: { broken: 'health' } }),
+    scene: given({ broken: 'health' }),
     finding: 'health-failed',
   }),
 
@@ -245,8 +191,14 @@ export const FAULT_CASES: readonly FaultCase[] = [
     ...SPOILED,
     ...HONEST,
     finding: 'nonce-violation',
+    inProcess: { why: 'it has no port to find; its link has a row of its own', fate: 'kept', finding: null },
   }),
-  row('closes the ports it finds', 'tamper.mjs', 'closeHandles', { ...EXITED, status: 'any', code: 'any' }),
+  row('closes the ports it finds', 'tamper.mjs', 'closeHandles', {
+    ...EXITED,
+    status: 'any',
+    code: 'any',
+    inProcess: { why: 'it has no port to find; its link has a row of its own', ...GOOD, ...HONEST },
+  }),
   row('patches postMessage to forge its answer', 'tamper.mjs', 'patchPostMessage', { ...SPOILED, ...HONEST }),
   row('silences postMessage and emit', 'tamper.mjs', 'silencePostMessage', { ...SPOILED, ...HONEST }),
   row('removes all listeners from process', 'tamper.mjs', 'removeProcessListeners', {
@@ -261,19 +213,19 @@ export const FAULT_CASES: readonly FaultCase[] = [
   row('floods its logger', 'tamper.mjs', 'floodLogger', { ...GOOD, ...HONEST }),
   row('floods its output and returns', 'exit.mjs', 'floodThenReturn', {
     ...GOOD,
-    scene: () => ({ input: { lines: 20_000 } }),
+    scene: given({ lines: 20_000 }),
   }),
   row('floods its output and throws', 'exit.mjs', 'floodThenThrow', {
     ...TOOL_ERROR,
-    scene: () => ({ input: { lines: 20_000 } }),
+    scene: given({ lines: 20_000 }),
   }),
   row('floods its output and exits', 'exit.mjs', 'floodThenExit', {
     ...EXITED,
-    scene: () => ({ input: { lines: 20_000 } }),
+    scene: given({ lines: 20_000 }),
   }),
   row('floods its output and hangs', 'exit.mjs', 'floodThenHang', {
     ...KILLED,
     limits: { runTimeoutMs: 1_000, graceMs: 80 },
-    scene: () => ({ input: { lines: 20_000 } }),
+    scene: given({ lines: 20_000 }),
   }),
 ];

@@ -4,18 +4,12 @@
  * Invariant: order comes from words that host and tool share, or from results, never from time.
  * Deliberately absent: faults of a single call (`fault-cases.ts`).
  */
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type FaultPool,
-  fixture,
-  sharedWords,
-  tell,
-  untilChanged,
-  untilReaches,
-  type Work,
-} from '../support/fault-adapter.ts';
+import { type FaultPool, fixture, type Work } from '../support/fault-adapter.ts';
 import { type HostWatch, watchHost } from '../support/fault-watch.ts';
+import { openWords, type Words } from '../support/fault-words.ts';
+import { isLive, turnsUntil } from '../support/process-rig.ts';
 import { leasehold } from './leasehold-adapter.ts';
 
 const OPTIONS = { graceMs: 80, killMs: 3_000, runTimeoutMs: 30_000, maxOldGenerationSizeMb: 128 };
@@ -25,13 +19,27 @@ const call = (file: string, exportName = 'default', rest: Partial<Work> = {}): W
   ...rest,
 });
 
+/** In a thread they would take the host along. */
+const CRASHES = [
+  ['an abort', call('crash.mjs', 'abort'), 'ISOLATE_EXITED'],
+  ['a crash', call('crash.mjs', 'signalSelf', { input: { signal: 'SIGSEGV' } }), 'ISOLATE_EXITED'],
+  ['a crash while loading', call('load/crashes-at-load.mjs'), 'ISOLATE_EXITED'],
+] as const;
+
 let watch: HostWatch;
 beforeEach(() => {
   watch = watchHost();
 });
 afterEach(() => watch.stop());
 
-describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
+describe.each(leasehold.map((adapter) => [adapter.name, adapter] as const))('%s', (_, adapter) => {
+  let words: Words;
+  beforeEach(() => {
+    words = openWords(adapter.isolation);
+  });
+  afterEach(() => words.close());
+  const shared = () => ({ input: { words: words.shared } });
+
   /** Opens a pool, plays, closes, and sees that nothing is left. */
   async function play(standby: number, scenario: (pool: FaultPool) => Promise<void>): Promise<void> {
     const pool = await adapter.open({ ...OPTIONS, isolates: 1, standby });
@@ -50,6 +58,7 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
       ['an exit', call('exit.mjs', 'exitThree'), 'ISOLATE_EXITED'],
       ['an uncaught error', call('exit.mjs', 'throwLater'), 'UNCAUGHT'],
       ['a kill', call('hang.mjs', 'loopForever', { runTimeoutMs: 100 }), 'RUN_TIMEOUT'],
+      ...(adapter.isolation === 'process' ? CRASHES : []),
     ] as const)('serves the two runs queued behind %s', (_, fault, code) =>
       play(standby, async (pool) => {
         const [first, ...queued] = await Promise.all([
@@ -71,16 +80,19 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
         expect((await pool.run(call('echo.mjs'))).status).toBe('succeeded');
       }));
 
-    it('leaves an interval behind with its thread', () =>
+    it('leaves an interval behind with its isolate', () =>
       play(standby, async (pool) => {
-        const words = sharedWords();
-        await pool.run(call('leak.mjs', 'leaveInterval', { input: { words } }));
-        const next = sharedWords();
-        const meeting = pool.run(call('echo.mjs', 'meet', { input: { words: next } }));
-        await untilChanged(next, 0);
-        tell(next, 1);
-        expect((await meeting).status).toBe('succeeded');
+        const { isolate } = await pool.run(call('leak.mjs', 'leaveInterval'));
+        const meeting = pool.run(call('echo.mjs', 'meet', shared()));
+        await words.untilTold(0);
+        words.tell(1);
+        expect(await meeting).toMatchObject({
+          status: 'succeeded',
+          isolate: expect.not.stringMatching(`^${isolate}$`),
+        });
         for (const thread of [...watch.threads].slice(0, -1 - standby)) expect(thread.threadId).toBe(-1);
+        // A process is dead when its exit is told: the last ones are the isolate of the meeting and its spare.
+        for (const child of [...watch.processes].slice(0, -1 - standby)) await once(child, 'exit');
       }));
 
     it('keeps a timer that throws late out of the next run', () =>
@@ -94,9 +106,8 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
 
   it('says that a hidden timer of an earlier run may be to blame', () =>
     play(1, async (pool) => {
-      const words = sharedWords();
-      const first = await pool.run(call('leak.mjs', 'leaveHiddenThrow', { input: { words } }));
-      const blamed = await pool.run(call('echo.mjs', 'meet', { input: { words } }));
+      const first = await pool.run(call('leak.mjs', 'leaveHiddenThrow', shared()));
+      const blamed = await pool.run(call('echo.mjs', 'meet', shared()));
       const next = await pool.run(call('echo.mjs'));
       expect(blamed.isolate).toBe(first.isolate);
       expect(blamed).toMatchObject({ status: 'failed', code: 'UNCAUGHT', fate: 'condemned' });
@@ -106,13 +117,12 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
 
   it('closes with a busy loop running and two runs queued, each settled', () =>
     play(1, async (pool) => {
-      const words = sharedWords();
       const runs = [
-        pool.run(call('hang.mjs', 'loopForever', { input: { words } })),
+        pool.run(call('hang.mjs', 'loopForever', shared())),
         pool.run(call('echo.mjs')),
         pool.run(call('echo.mjs')),
       ];
-      await untilChanged(words, 0);
+      await words.untilTold(0);
       const [report, ...settled] = await Promise.all([pool.close(3_000), ...runs]);
       expect(settled.map(({ status }) => status)).toEqual(['interrupted', 'interrupted', 'interrupted']);
       expect(report.abandoned).toBe(0);
@@ -120,9 +130,8 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
 
   it('closes gracefully with a hung run within its bound', () =>
     play(1, async (pool) => {
-      const words = sharedWords();
-      const run = pool.run(call('hang.mjs', 'neverSettle', { input: { words } }));
-      await untilChanged(words, 0);
+      const run = pool.run(call('hang.mjs', 'neverSettle', shared()));
+      await words.untilTold(0);
       const [, settled] = await Promise.all([pool.close(6_000), run]);
       expect(settled).toMatchObject({ status: 'interrupted', code: 'SHUTDOWN' });
     }));
@@ -136,14 +145,13 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
 
   it('cancels a run in the queue without touching an isolate', () =>
     play(1, async (pool) => {
-      const words = sharedWords();
-      const holder = pool.run(call('echo.mjs', 'meet', { input: { words } }));
-      await untilChanged(words, 0);
+      const holder = pool.run(call('echo.mjs', 'meet', shared()));
+      await words.untilTold(0);
       const controller = new AbortController();
       const queued = pool.run(call('echo.mjs', 'default', { signal: controller.signal }));
       controller.abort();
       expect(await queued).toMatchObject({ status: 'cancelled', fate: 'untouched' });
-      tell(words, 1);
+      words.tell(1);
       expect((await holder).status).toBe('succeeded');
     }));
 
@@ -159,6 +167,21 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
       expect(stdout.text.endsWith(`line ${lines - 1}\n`)).toBe(true);
     }),
   );
+
+  it('hears what is printed after an earlier run has ended its streams', () =>
+    play(0, async (pool) => {
+      const first = await pool.run(call('print.mjs', 'endStreams'));
+      const next = await pool.run(call('print.mjs', 'printSome'));
+      expect(next).toMatchObject({ isolate: first.isolate, status: 'succeeded' });
+      expect([first.stdout.text, next.stdout.text]).toEqual(['the last line\n', 'a line of output\n']);
+    }));
+
+  it('ends a child that nothing but its number tells from others', () =>
+    play(0, async (pool) => {
+      const { value, findings } = await pool.run(call('crash.mjs', 'leaveStranger'));
+      expect(findings).toContain('child-process');
+      await turnsUntil(() => !isLive(value as number));
+    }));
 
   it('leaves no listener on a signal that fifty runs shared', () =>
     play(1, async (pool) => {
@@ -189,14 +212,13 @@ describe.each([[leasehold.name, leasehold]] as const)('%s', (_, adapter) => {
       expect(next).toMatchObject({ isolate: first.isolate, value: null });
     }));
 
-  it('replaces a thread blocked in native code before that thread is gone', () =>
+  it('replaces an isolate blocked in native code without waiting for what blocks it', () =>
     play(0, async (pool) => {
-      const words = sharedWords();
       const blocked = await pool.run(
-        call('hang.mjs', 'sleepBlocking', { input: { words, seconds: 3 }, runTimeoutMs: 100 }),
+        call('hang.mjs', 'sleepBlocking', { input: { words: words.shared, seconds: 3 }, runTimeoutMs: 100 }),
       );
       expect(blocked.status).toBe('timed-out');
       expect((await pool.run(call('echo.mjs'))).status).toBe('succeeded');
-      await untilReaches(words, 0, 1);
+      await words.untilTold(0);
     }));
 });

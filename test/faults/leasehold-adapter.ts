@@ -5,7 +5,10 @@
  */
 import { createSupervisor, defineTool, type RunResult } from 'leasehold';
 import { z } from 'zod';
-import type { Fate, FaultAdapter, Settled, Work } from '../support/fault-adapter.ts';
+import type { Fate, FaultAdapter, Isolation, Settled, Work } from '../support/fault-adapter.ts';
+
+/** A process begins once all of its input is there, and a busy machine copies 64 MB slowly. */
+const START_MS = 10_000;
 
 function fateOf(result: RunResult<unknown>): Fate {
   const lease = result.lease;
@@ -26,17 +29,25 @@ function describe(result: RunResult<unknown>): Settled {
     fate: fateOf(result),
     isolate: result.lease?.isolate?.id ?? null,
     findings: result.lease?.findings.map((finding) => finding.kind) ?? [],
+    exit: result.exit,
     stdout: result.output.stdout,
   };
 }
 
-export const leasehold: FaultAdapter = {
-  name: 'leasehold',
+const leaseholdIn = (isolation: Isolation): FaultAdapter => ({
+  name: `leasehold, each tool in a ${isolation}`,
+  isolation,
   async open(options) {
     const supervisor = createSupervisor({
       isolates: options.isolates,
+      limits: { process: options.isolates },
       standby: options.standby,
-      defaults: { graceMs: options.graceMs, killMs: options.killMs, runTimeoutMs: options.runTimeoutMs },
+      defaults: {
+        graceMs: options.graceMs,
+        killMs: options.killMs,
+        runTimeoutMs: options.runTimeoutMs,
+        ...(isolation === 'process' && { startMs: START_MS }),
+      },
       resourceLimits: { maxOldGenerationSizeMb: options.maxOldGenerationSizeMb },
     });
     await supervisor.untilReady();
@@ -48,6 +59,7 @@ export const leasehold: FaultAdapter = {
           exportName: work.exportName,
           input: z.unknown(),
           effects: 'none',
+          isolation,
         });
         const { signal, transfer, runTimeoutMs, graceMs } = work;
         return describe(
@@ -65,4 +77,7 @@ export const leasehold: FaultAdapter = {
       },
     };
   },
-};
+});
+
+/** Leasehold with each isolation that has probes and outlives a run. */
+export const leasehold: readonly FaultAdapter[] = [leaseholdIn('thread'), leaseholdIn('process')];

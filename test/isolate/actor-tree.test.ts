@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import type { InspectionRecord } from '../../src/model/option-shapes.ts';
+import { unheardRejections } from '../support/unheard.ts';
 
 const ignore = () => undefined;
 
@@ -47,6 +48,19 @@ describe('ActorTree', () => {
     lease.send({ type: 'STARTED' });
     tree.send({ type: 'OPENED' });
     expect([calls, lease.getSnapshot().value, tree.state]).toEqual([1, 'running', 'open']);
+  });
+
+  it.each(['a function', 'an observer'])('takes the rejection of %s, which hears no more', async (kind) => {
+    let calls = 0;
+    const hear = async () => {
+      calls += 1;
+      throw new Error('broken');
+    };
+    const tree = new ActorTree('supervisor-1', ignore, kind === 'a function' ? hear : { next: hear });
+    expect(await unheardRejections(() => tree.send({ type: 'OPENED' }))).toEqual([]);
+    const before = calls;
+    tree.send({ type: 'DRAIN' });
+    expect([calls, tree.state]).toEqual([before, 'draining']);
   });
 
   it('takes an inspector without next', () => {

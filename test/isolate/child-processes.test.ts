@@ -60,4 +60,54 @@ describe('ChildProcesses', () => {
     children.endAll();
     expect(await exit).toEqual([null, 'SIGKILL']);
   });
+
+  it.each([0, 1, -1])('signals nobody for the pid %i, which means more than one', async (pid) => {
+    const children = new ChildProcesses();
+    const { child, pid: own } = await parrot();
+    // Nothing tells that a pid is no child: what would end the test's own group has to be held back here too.
+    for (const noted of [pid, own]) children.note(noted, true);
+    const exit = once(child, 'exit');
+    children.endAll();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+  });
+});
+
+describe('ChildProcesses of a system that is not there', () => {
+  /** Two processes, 7 started at 70 and 8 at 80. */
+  function openSystem() {
+    const starts = new Map<number, number | undefined>([
+      [7, 70],
+      [8, 80],
+    ]);
+    const killed: number[] = [];
+    const startOf = (pid: number) => (starts.has(pid) ? starts.get(pid) : null);
+    const children = new ChildProcesses({ startOf, kill: (pid) => killed.push(pid) });
+    return { starts, killed, children };
+  }
+
+  it('signals each once: its pid may be that of another afterwards', () => {
+    const { killed, children } = openSystem();
+    children.note(7, true);
+    children.endAll();
+    children.endAll();
+    expect(killed).toEqual([7]);
+  });
+
+  it('leaves alone a pid that was given anew, one that is gone, and one that never was', () => {
+    const { starts, killed, children } = openSystem();
+    for (const pid of [7, 8, 9]) children.note(pid, true);
+    starts.set(7, 71);
+    starts.delete(8);
+    starts.set(9, 90);
+    children.endAll();
+    expect(killed).toEqual([]);
+  });
+
+  it('signals what it was told of where the system tells no starts', () => {
+    const { starts, killed, children } = openSystem();
+    starts.set(7, undefined);
+    children.note(7, true);
+    children.endAll();
+    expect(killed).toEqual([7]);
+  });
 });

@@ -35,7 +35,17 @@ export async function openedFleet(
   const actors = new ActorTree('supervisor-1', () => told.push('impossible event'), null);
   const { isolates: leases, standby, share } = config;
   const shape: FleetShape = {
-    ...{ kind: 'thread', leases, standby, isEager: true, isOnce: false, share, killMs: 100, source: tenures },
+    ...{
+      kind: 'thread',
+      leases,
+      standby,
+      isEager: true,
+      isOnce: false,
+      share,
+      keepsPlace: false,
+      killMs: 100,
+      source: tenures,
+    },
     ...shaped,
   };
   const fleet: Fleet = new Fleet(config, shape, actors, {

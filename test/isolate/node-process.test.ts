@@ -4,10 +4,12 @@
  * Invariant: every wait is for a record, an exit or a file, none for a time. Deliberately absent: what an isolate makes
  * of it.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { failureOfExit } from '../../src/run/exit-failure.ts';
-import { WORD } from '../../src/wire/protocol.ts';
+import { CREDIT_BYTES, WORD } from '../../src/wire/protocol.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { makeFifo } from '../support/fault-fifo.ts';
 import { HeardTenure, openPool, openTenure } from './node-process-rig.ts';
@@ -96,6 +98,26 @@ describe('output', () => {
     const heard = await openTenure();
     for (let run = 0; run < 8; run += 1) await heard.run('say', 100_000);
     expect(heard.text('stdout')).toBe('x'.repeat(800_000));
+  });
+
+  it('is let through again in a loop that never yields', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-seen-'));
+    const heard = await openTenure();
+    heard.start('writeUntil', join(folder, 'enough'));
+    while (heard.text('stdout').length < 2 * CREDIT_BYTES) await heard.changed();
+    writeFileSync(join(folder, 'enough'), '');
+    const { value } = await heard.until('settled');
+    const omitted = heard.of('output').reduce((sum, { omittedBytes }) => sum + omittedBytes, 0);
+    expect(heard.text('stdout').length + omitted).toBe((value as number) * 100);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('written before an exit is heard to its end', async () => {
+    const heard = await openTenure({ tailBytes: 1_048_576 });
+    heard.start('sayLinesAndExit', 20_000);
+    await heard.untilExit();
+    expect(heard.text('stdout')).toMatch(/^line 0\n/);
+    expect(heard.text('stdout').split('\n')).toHaveLength(20_001);
   });
 });
 

@@ -103,11 +103,6 @@ describe('parseSupervisorOptions', () => {
     expect(config.output).toEqual({ ...DEFAULTS.output, readBytes: 0 });
   });
 
-  it.each(['reconcile'])('answers NOT_AVAILABLE when %s is given', (name) => {
-    expect(supervisor({ [name]: () => undefined })).toThrow(withCode('NOT_AVAILABLE'));
-    expect(supervisor({ [name]: undefined })).not.toThrow();
-  });
-
   it('names an unknown option, also a nested one', () => {
     expect(supervisor({ isolate: 4 })).toThrow(/Unknown option "isolate" of createSupervisor; known are isolates/);
     expect(supervisor({ defaults: { timeoutMs: 4 } })).toThrow(/Unknown option "timeoutMs" of defaults/);

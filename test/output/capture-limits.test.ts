@@ -87,6 +87,18 @@ describe('OutputRecord', () => {
     expect([stdout.text, stderr.text]).toEqual(['[redacted]', 'HUNT']);
   });
 
+  it('hides the beginning of a value where whoever wrote was cut off', () => {
+    const record = new OutputRecord({ ...limits, combinedBytes: 12 }, createRedactor({ values: ['HUNTER2222'] }));
+    record.write('stdout', bytesOf('HUNTER'));
+    record.write('stderr', bytesOf('HUNT'));
+    const texts = (torn: boolean) => {
+      const { stdout, stderr } = record.finish(undefined, undefined, torn);
+      return [stdout.text, stderr.text, stdout.eof];
+    };
+    expect(texts(false)).toEqual(['HUNTER', 'HUNT', true]);
+    expect(texts(true)).toEqual(['[redacted]', '[redacted]', true]);
+  });
+
   it('tells when more was written than it may keep', () => {
     const over = (...writes: ['stdout' | 'stderr', number][]) => {
       const record = new OutputRecord(limits);
@@ -174,6 +186,19 @@ describe('OutputRecord', () => {
       throw new Error('no');
     };
     expect(readBy(broken)).toEqual(['x', 0]);
+  });
+
+  it('lets no tool read its standard error across a gap', () => {
+    const wide = { ...limits, stderrBytes: 16, combinedBytes: 24 };
+    const texts: string[] = [];
+    const readStderr = (text: string) => {
+      texts.push(text);
+      return 'read';
+    };
+    const record = new OutputRecord(wide, undefined, { encoding: 'utf8', readStderr });
+    record.write('stderr', bytesOf('a'.repeat(40)));
+    expect(record.finish().stderr).toMatchObject({ truncated: true, text: expect.stringContaining('bytes omitted') });
+    expect(texts).toEqual([]);
   });
 
   it('for any writes stays within every limit', () => {

@@ -33,6 +33,22 @@ describe('formsOf', () => {
     expect(forms).not.toContain('short');
   });
 
+  it('is what XML and the CLIXML of PowerShell make of a longer one', () => {
+    const forms = formsOf('p&ss<word>"\n4\u{1f600}\'_x2_');
+    const text = 'p&amp;ss&lt;word&gt;';
+    for (const form of [
+      `${text}"\n4\u{1f600}'_x2_`,
+      `${text}&quot;\n4\u{1f600}&apos;_x2_`,
+      `${text}&quot;\n4\u{1f600}&#39;_x2_`,
+      `${text}"_x000A_4_xD83D__xDE00_'_x005F_x2_`,
+    ])
+      expect(forms).toContain(form);
+  });
+
+  it('adds nothing for XML where XML changes nothing', () => {
+    expect([...formsOf('hunter22')].filter((form) => form.startsWith('hunter'))).toEqual(['hunter22']);
+  });
+
   it('takes a lone surrogate for what output would show', () => {
     expect(formsOf('key\ud83d777')).toContain('key%EF%BF%BD777');
   });

@@ -71,7 +71,7 @@ describe('a program that cannot be started', () => {
   ])('fails once where %s holds a NUL byte', async (_, over) => {
     const result = await supervisor.runTool(program(over), null);
     await expectUnrun(result, 'failed');
-    expect(result.error.code).toMatch(/^ERR_LEASEHOLD_(TOOL_ERROR|SPAWN_FAILED)$/);
+    expect(result.error?.code).toMatch(/^ERR_LEASEHOLD_(TOOL_ERROR|SPAWN_FAILED)$/);
   });
 
   it('leaves its isolation to the next one', async () => {

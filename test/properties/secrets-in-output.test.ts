@@ -24,13 +24,14 @@ const ENCODERS: Readonly<Record<string, Encode>> = {
   lowerPercent: (secret) => lowerHex(percent(secret)),
   form,
   lowerForm: (secret) => lowerHex(form(secret)),
+  xml: (secret) => secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
   base64: (secret, before, after) => Buffer.concat([before, Buffer.from(secret), after]).toString('base64'),
   base64url: (secret, before, after) => Buffer.concat([before, Buffer.from(secret), after]).toString('base64url'),
 };
 
 /** Capitals and signs only: no gap line, no placeholder and no filler has them. */
 const secret = fc.string({
-  unit: fc.constantFrom('A', 'B', 'Q', 'Z', '"', '\\', '/', '+', '?', '\u0416'),
+  unit: fc.constantFrom('A', 'B', 'Q', 'Z', '"', '\\', '/', '+', '?', '&', '<', '\u0416'),
   minLength: 6,
   maxLength: 14,
 });
@@ -54,7 +55,7 @@ function bare(text: string): string {
 }
 /** The longest row of characters that only encoded secrets have. */
 function longestRest(text: string): number {
-  return Math.max(0, ...(bare(text).match(/[A-Za-z0-9+/_="\\%?\u0416-]+/g) ?? []).map(({ length }) => length));
+  return Math.max(0, ...(bare(text).match(/[A-Za-z0-9+/_="\\%?&<;\u0416-]+/g) ?? []).map(({ length }) => length));
 }
 function chunksOf(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[] {
   const chunks: Uint8Array[] = [];

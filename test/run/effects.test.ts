@@ -80,7 +80,7 @@ describe('dispatch', () => {
 
   it('keeps two names apart that differ in what is hidden only', async () => {
     const { redactor } = attemptParts().setting;
-    const { effects, states } = opened('declared', memoryEventLog(), redactor.with(['s3same']));
+    const { effects, states } = opened('declared', memoryEventLog(), redactor.with(['s3same']) ?? undefined);
     for (const name of ['pay hunter2', 'pay s3same']) await effects.dispatch(1, { ...CHARGE, name });
     await effects.settle(1, 'pay s3same', 'applied');
     expect(states()).toEqual(['pay [redacted] dispatched', 'pay [redacted] #2 applied']);

@@ -102,7 +102,7 @@ describe('explain', () => {
   it('tells of the heap limit without the words of Node', () => {
     const attempt = failedAttempt({ code: 'OUT_OF_MEMORY', message: 'Worker terminated' });
     for (const verdict of [explained('OUT_OF_MEMORY'), caused('OUT_OF_MEMORY', 'isolate-exit')]) {
-      expect(explaining(verdict, { attempt })?.message).toBe('The isolate reached its heap limit and was ended.');
+      expect(explaining(verdict, { attempt })?.message).toBe('The isolate ran out of memory and was ended.');
     }
   });
 

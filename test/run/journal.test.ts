@@ -155,3 +155,66 @@ describe('Journal on a log that answers in an order of its own', () => {
     expect(journal.intents()).toHaveLength(1);
   });
 });
+
+describe('Journal with a body that is still being made', () => {
+  function making() {
+    let made: (body: object) => void = () => undefined;
+    const body = new Promise<Record<string, unknown>>((resolve) => {
+      made = (ready) => resolve({ ...ready });
+    });
+    return { body, made };
+  }
+
+  it('hands the entries after it to the log in their order, once it is made', async () => {
+    const log = memoryEventLog();
+    const journal = journalOn(log);
+    const { body, made } = making();
+    const kinds = async () => {
+      const found: string[] = [];
+      for await (const { kind } of log.read()) found.push(kind);
+      return found;
+    };
+    const written = [
+      journal.write('prepared', '', body),
+      journal.write('admitted', '', {}),
+      journal.write('dispatched', 'charge', DISPATCHED),
+    ];
+    await settle();
+    expect(await kinds()).toEqual([]);
+    expect(journal.intents()).toEqual([]);
+    expect(journal.untilAcknowledged()).toBeInstanceOf(Promise);
+    made({ tool: 'fake' });
+    await Promise.all(written);
+    expect(await kinds()).toEqual(['prepared', 'admitted', 'dispatched']);
+    await settle();
+    expect(journal.write('settled', 'charge', { state: 'applied' })).toBeUndefined();
+    expect(journal.intents()).toMatchObject([{ state: 'applied' }]);
+  });
+
+  it('hands them over without waiting for what the log has yet to acknowledge', async () => {
+    const { slow, pending } = slowLog();
+    const journal = journalOn(slow);
+    const { body, made } = making();
+    void journal.write('prepared', '', body);
+    void journal.write('admitted', '', {});
+    made({});
+    await settle();
+    expect(pending).toHaveLength(2);
+    for (const { acknowledge } of pending) acknowledge();
+    await journal.untilAcknowledged();
+  });
+
+  it('tells of each entry by itself that the log refused it', async () => {
+    const log = memoryEventLog();
+    const journal = journalOn(log);
+    const { body, made } = making();
+    const notes: string[] = [];
+    const first = journal.tryWrite('prepared', body, { note: (code) => notes.push(code) });
+    const dispatched = journal.write('dispatched', 'charge', DISPATCHED);
+    made({});
+    expect(await first).toBe(true);
+    await expect(dispatched).rejects.toThrow('not admitted');
+    expect(notes).toEqual([]);
+    expect(journal.intents()).toEqual([]);
+  });
+});

@@ -202,3 +202,17 @@ describe('untilCapacity', () => {
     expect([granted, told]).toEqual([['a'], true]);
   });
 });
+
+describe('a lane', () => {
+  it('is forgotten when nobody waits in it, whoever it was that left', () => {
+    const { queue, gate, waiting, enter, granted } = opened();
+    const gone = waiting('gone', undefined, 0, 'a');
+    enter(gone, waiting('b', undefined, 0, 'b'));
+    queue.leave(gone);
+    queue.leave(waiting('never', undefined, 0, 'c'));
+    gate.open = 1;
+    queue.dispatch();
+    enter(waiting('again', undefined, 0, 'a'));
+    expect([granted, queue.lanes, queue.depth]).toEqual([['b'], 1, 1]);
+  });
+});

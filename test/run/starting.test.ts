@@ -242,6 +242,18 @@ describe('a recall that loses its race', () => {
 });
 
 describe('a slow start', () => {
+  it('is not given up while its input may be on its way', async () => {
+    const rig = await requestRig(manual, { defaults: { startMs: 50 } });
+    (rig.tenures.all[0] as FakeTenure).transitMs = 400;
+    await rig.run(fakeTool());
+    const [tenure] = rig.tenures.all as [FakeTenure];
+    await rig.clock.advance(449);
+    expect(tenure.terminated).toBe(false);
+    await rig.clock.advance(1);
+    expect(tenure.terminated).toBe(true);
+    await closeFake(rig);
+  });
+
   it('for any instant, is noticed within twice that time, and times out from then', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 900 }), async (startMs) => {

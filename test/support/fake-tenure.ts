@@ -36,6 +36,7 @@ const NO_HOOKS = { reset: false, healthCheck: false };
 export class FakeTenure implements Tenure {
   readonly sharesWords = true;
   readonly poll = null;
+  transitMs = 0;
   readonly words = new Int32Array(new SharedArrayBuffer(WORDS * 4));
   readonly nonce: string;
   readonly installed: Promise<void>;

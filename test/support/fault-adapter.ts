@@ -16,6 +16,9 @@ export interface Work {
   readonly graceMs?: number;
 }
 
+/** Where a tool runs. A pool takes part with those it has. */
+export type Isolation = 'thread' | 'process';
+
 /** What became of the isolate: the very same one may be leased again, or never. */
 export type Fate = 'kept' | 'condemned' | 'abandoned' | 'untouched';
 
@@ -33,6 +36,8 @@ export interface Settled {
   readonly fate: Fate;
   readonly isolate: string | null;
   readonly findings: readonly string[];
+  /** How the isolate ended by itself; null when it did not. */
+  readonly exit: { readonly code: number | null; readonly signal: string | null } | null;
   readonly stdout: { readonly text: string; readonly bytesRead: number; readonly bytesKept: number };
 }
 
@@ -47,12 +52,13 @@ export interface FaultPoolOptions {
 
 export interface FaultPool {
   run(work: Work): Promise<Settled>;
-  /** Settles within its bound; `abandoned` counts the threads that would not die. */
+  /** Settles within its bound; `abandoned` counts the isolates that would not die. */
   close(withinMs: number): Promise<{ readonly abandoned: number }>;
 }
 
 export interface FaultAdapter {
   readonly name: string;
+  readonly isolation: Isolation;
   open(options: FaultPoolOptions): Promise<FaultPool>;
 }
 

@@ -49,6 +49,9 @@ export class FakeProcess implements RunningProcess {
       this.listener.onEnd(stream);
     }
   }
+  breakStdin(error: unknown): void {
+    this.listener.onBrokenStdin?.(error);
+  }
   end(code: number | null = 0, signal: string | null = null): void {
     this.listener.onExit(code, signal);
   }

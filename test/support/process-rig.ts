@@ -4,7 +4,10 @@
  * Invariant: every wait is for a record, an exit or the state of a process, never for time. Deliberately absent: processes
  * that are not there (`process-fakes.ts`).
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { type CommandOptions, CommandSource } from '../../src/isolate/command.ts';
 import type { Tenure, TenureExit } from '../../src/isolate/tenure.ts';
@@ -114,6 +117,14 @@ export async function turnsUntil(check: () => boolean): Promise<void> {
 export function isLive(pid: number): boolean {
   const stat = statOf(pid);
   return stat !== null && isAlive(stat);
+}
+
+/** A FIFO in a folder of its own. */
+export function makeFifo() {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-command-'));
+  const path = join(folder, 'fifo');
+  execFileSync('mkfifo', [path]);
+  return { path, remove: () => rmSync(folder, { recursive: true }) };
 }
 
 /** The numbers a test's program printed, as `NAME=PID` lines. */

@@ -5,8 +5,15 @@
  * that a file leaves no process of its own.
  */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { OutputPiece, RunOptions, Tool } from 'leasehold';
-import { type CommandValue, type ShellToolDefinition, shellTool } from 'leasehold/tools';
+import {
+  type CommandValue,
+  type ProcessToolDefinition,
+  processTool,
+  type ShellToolDefinition,
+  shellTool,
+} from 'leasehold/tools';
 import { afterAll, expect } from 'vitest';
 import { z } from 'zod';
 import { MARKER } from '../../src/process/marker.ts';
@@ -63,4 +70,35 @@ export function living(marker = `${process.pid}.`): string[] {
 /** Registers the check that ends a file: nothing its supervisors started lives. */
 export function leavesNothing(): void {
   afterAll(() => expect(living(), 'left behind by this file').toEqual([]));
+}
+
+/** The program of `piecewise`; its argument says how it ends. */
+export const PIECES = fileURLToPath(new URL('../fixtures/programs/pieces.mjs', import.meta.url));
+
+/** What a program is to write, piece by piece. */
+export type Pieces = readonly (readonly [1 | 2, Uint8Array])[];
+
+/** A tool whose program writes its input, each piece in a write of its own. */
+export function piecewise(over: Partial<ProcessToolDefinition> = {}): ProgramTool {
+  return processTool({
+    name: 'pieces',
+    file: process.execPath,
+    args: () => [PIECES],
+    stdin: (pieces) =>
+      JSON.stringify(
+        (pieces as Pieces).map(([descriptor, bytes]) => [descriptor, Buffer.from(bytes).toString('base64')]),
+      ),
+    input: z.unknown(),
+    effects: 'none',
+    ...over,
+  });
+}
+
+/** `bytes` cut at `cuts`, in any order and of any size. */
+export function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return at
+    .slice(1)
+    .map((end, index) => bytes.subarray(at[index], end))
+    .filter(({ length }) => length > 0);
 }

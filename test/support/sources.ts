@@ -66,7 +66,9 @@ export function importsOf({ path, syntax }: Source): string[] {
       if (ts.isStringLiteral(node.argument.literal)) specifiers.push(node.argument.literal.text);
     } else if (ts.isCallExpression(node)) {
       const [first] = node.arguments;
-      const loads = node.expression.kind === ts.SyntaxKind.ImportKeyword || node.expression.getText() === 'require';
+      const loads =
+        node.expression.kind === ts.SyntaxKind.ImportKeyword ||
+        /^(require|process\.getBuiltinModule)$/.test(node.expression.getText());
       if (loads && first !== undefined && ts.isStringLiteral(first)) specifiers.push(first.text);
     }
   }

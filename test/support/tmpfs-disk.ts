@@ -10,28 +10,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Room for 64 KiB, the old file included. */
+/** Little room, the old file included. */
 export interface SmallDisk {
   readonly path: string;
   /** What the system says when it is full. */
   readonly code: string;
+  /** Makes room for much more. */
+  grow(): void;
 }
 
-export function fullDisk(): SmallDisk {
+export function fullDisk(kib = 64): SmallDisk {
   const path = emptyDirectory();
-  return mounted(path, 'size=64k') ? { path, code: 'ENOSPC' } : limitedFiles(path);
+  if (!mounted(path, `size=${kib}k`)) return limitedFiles(path, kib);
+  return { path, code: 'ENOSPC', grow: () => run('mount', ['-o', 'remount,size=64m', path]) };
 }
 
-/** No file may pass 64 KiB: a limit of this process, with the signal that goes with it taken. */
-export function limitedFiles(path = emptyDirectory()): SmallDisk {
+/** No file may pass so many KiB: a limit of this process, with the signal that goes with it taken. */
+export function limitedFiles(path = emptyDirectory(), kib = 64): SmallDisk {
   const ignore = (): void => undefined;
   process.on('SIGXFSZ', ignore);
   onTestFinished(() => {
     limit('unlimited');
     process.off('SIGXFSZ', ignore);
   });
-  limit('65536');
-  return { path, code: 'EFBIG' };
+  limit(String(kib * 1_024));
+  return { path, code: 'EFBIG', grow: () => limit('unlimited') };
 }
 
 /** A file that stands in a place where nothing can be written, and what the system may say of it. */

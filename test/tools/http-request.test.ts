@@ -10,6 +10,7 @@ import { httpTool } from '../../src/tools/http.ts';
 import { type HttpRequest, outgoingOf, redirectOf } from '../../src/tools/http-request.ts';
 import { HttpCall } from '../support/http-call.ts';
 import { Servers } from '../support/http-server.ts';
+import { unheardRejections } from '../support/unheard.ts';
 
 const servers = new Servers();
 afterEach(() => servers.close());
@@ -106,6 +107,25 @@ describe('a request', () => {
 });
 
 describe('outgoingOf', () => {
+  const url = 'http://a.example/';
+  const rejected = () => Promise.reject(new Error('no'));
+
+  it.each([
+    ['itself', rejected],
+    ['its address', () => ({ url: rejected() })],
+    ['its method', () => ({ url, method: rejected() })],
+    ['its body', () => ({ url, body: rejected() })],
+    ['a header', () => ({ url, headers: { a: rejected() } })],
+    ['one of a list', () => ({ url, headers: { a: ['b', rejected()] } })],
+    ['its headers', () => ({ url, headers: rejected() })],
+    ['an unknown field', () => ({ url, query: rejected() })],
+  ])('refuses what is asynchronous in %s, and takes its rejection', async (_where, request) => {
+    const unheard = await unheardRejections(() => {
+      expect(() => outgoingOf(request())).toThrow('The HTTP request cannot be sent');
+    });
+    expect(unheard).toEqual([]);
+  });
+
   it('for any header it accepts, holds no end of a line', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.string({ unit: 'binary' })), (headers) => {

@@ -9,21 +9,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Tool } from '../../src/model/tool.ts';
-import type { CommandPlan } from '../../src/model/work.ts';
+import type { CommandWork } from '../../src/model/work.ts';
 import { type PowershellToolDefinition, powershellTool } from '../../src/tools/index.ts';
 
 const standIn = fileURLToPath(new URL('../fixtures/powershell/pwsh.mjs', import.meta.url));
 const minimal = { name: 'report', script: 'echo', input: z.string(), effects: 'none' } as const;
 const define = (over: object): Tool => powershellTool({ ...minimal, ...over } as PowershellToolDefinition);
 
-function planOf(over: object, input: unknown = 'ada'): CommandPlan {
+function planOf(over: object, input: unknown = 'ada'): ReturnType<CommandWork['plan']> {
   const { work } = define(over);
   if (work.kind !== 'command') throw new Error(`the work is ${work.kind}`);
   return work.plan(input);
 }
 
 /** Carries a plan out at once; what the stand-in and PowerShell share is shown by both. */
-function run({ file, args, stdin, env }: CommandPlan) {
+function run({ file, args, stdin, env }: ReturnType<CommandWork['plan']>) {
   const { status, stdout, stderr } = spawnSync(file, args, {
     encoding: 'utf8',
     input: (stdin ?? '') as string,

@@ -3,7 +3,8 @@
  *
  * Deliberately absent: stops, drains and sweeps in their own right, which are the isolate's (`isolate/command.test.ts`).
  */
-import { Readable } from 'node:stream';
+import { createReadStream } from 'node:fs';
+import { Readable, Stream, Writable } from 'node:stream';
 import { createSupervisor, type RunResult, type Tool } from 'leasehold';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -25,6 +26,32 @@ const run = (tool: Tool<unknown, CommandValue>, input?: unknown): Promise<RunRes
   supervisor.runTool(tool, input);
 
 const ECHO = 'process.stdin.pipe(process.stdout)';
+
+/** As streams were before Node's own, and as packages still bring them: it pushes, and can be paused. */
+class OldStream extends Stream {
+  readonly #left: unknown[];
+  readonly #error: Error | null;
+  #isPaused = false;
+  constructor(chunks: readonly unknown[], error: Error | null = null) {
+    super();
+    this.#left = [...chunks];
+    this.#error = error;
+    this.resume();
+  }
+  pause(): void {
+    this.#isPaused = true;
+  }
+  resume(): void {
+    this.#isPaused = false;
+    setImmediate(() => this.#push());
+  }
+  #push(): void {
+    while (!this.#isPaused && this.#left.length > 0) this.emit('data', this.#left.shift());
+    if (this.#left.length > 0) return;
+    if (this.#error !== null) this.emit('error', this.#error);
+    else this.emit('end');
+  }
+}
 
 describe('processTool, run', () => {
   it('answers how the program ended, and keeps what it wrote apart', async () => {
@@ -55,6 +82,41 @@ describe('processTool, run', () => {
     ['a stream', () => Readable.from([Buffer.from('gr\u00fc'), Buffer.from('zi')])],
   ])('feeds standard input from %s', async (_, stdin) => {
     expect((await run(node('echo', ECHO, { stdin }))).output.stdout.text).toBe('gr\u00fczi');
+  });
+
+  it('feeds standard input from a stream that is not of this Node', async () => {
+    const stdin = () => new OldStream(['gr\u00fc', Buffer.from('zi')]) as unknown as Readable;
+    expect((await run(node('echo', ECHO, { stdin }))).output.stdout.text).toBe('gr\u00fczi');
+  });
+
+  it.each<[string, () => unknown, object]>([
+    ['a file that is not there', () => createReadStream('/nope'), { name: 'Error', fields: { code: 'ENOENT' } }],
+    ['a stream of objects', () => Readable.from([{ a: 1 }]), { name: 'TypeError' }],
+    ['an old stream that breaks', () => new OldStream(['a'], new RangeError('broke')), { name: 'RangeError' }],
+    ['an old stream of objects', () => new OldStream([{ a: 1 }]), { name: 'TypeError' }],
+  ])('fails by %s on standard input, and tells no value', async (_, stdin, error) => {
+    const result = await run(node('echo', ECHO, { stdin, effects: 'opaque' }));
+    expect(result).toMatchObject({
+      status: 'failed',
+      error: { code: 'ERR_LEASEHOLD_TOOL_ERROR', ...error },
+      exit: { code: null, signal: 'SIGTERM' },
+      cause: null,
+      intents: [{ state: 'failed' }],
+    });
+    expect(result).not.toHaveProperty('value.exitCode');
+  });
+
+  it.each<[string, () => unknown]>([
+    ['a stream that cannot be paused', () => new Stream()],
+    ['a stream that can only be written', () => new Writable()],
+    ['an object that only claims to be bytes', () => Object.create(Uint8Array.prototype)],
+  ])('starts nothing when its standard input is %s', async (_, stdin) => {
+    expect(await run(node('echo', ECHO, { stdin, effects: 'opaque' }))).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('stdin() of the tool must return') },
+      exit: null,
+      intents: [{ state: 'not-applied' }],
+    });
   });
 
   it('shows a reader of standard input its end when there is none', async () => {

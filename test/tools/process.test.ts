@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import type { Tool } from '../../src/model/tool.ts';
-import type { CommandPlan } from '../../src/model/work.ts';
+import type { CommandWork } from '../../src/model/work.ts';
 import {
   type CommandValue,
   INHERITED_ENV,
@@ -26,7 +26,7 @@ const minimal = {
 } as const;
 const define = (over: object): Tool => processTool({ ...minimal, ...over } as ProcessToolDefinition);
 
-function planOf(over: object, input: unknown = 'a.txt'): CommandPlan {
+function planOf(over: object, input: unknown = 'a.txt'): ReturnType<CommandWork['plan']> {
   const { work } = define(over);
   if (work.kind !== 'command') throw new Error(`the work is ${work.kind}`);
   return work.plan(input);
@@ -124,7 +124,6 @@ describe('the plan of a processTool', () => {
       stdin: null,
       okExitCodes: [0],
       onOrphans: 'kill',
-      drain: { quietMs: 250, maxMs: 2_000 },
       publicArgs: false,
     });
   });
@@ -148,7 +147,7 @@ describe('the plan of a processTool', () => {
   });
 
   it('takes a shorter quiet window where reading may not last as long as it', () => {
-    expect(planOf({ drain: { maxMs: 100 } }).drain).toEqual({ quietMs: 100, maxMs: 100 });
+    expect(define({ drain: { maxMs: 100 } }).work).toMatchObject({ drain: { quietMs: 100, maxMs: 100 } });
   });
 
   it.each<[string, StdinContent]>([

@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { CommandPlan } from '../../src/model/work.ts';
+import type { CommandWork } from '../../src/model/work.ts';
 import { type ShellToolDefinition, shellTool } from '../../src/tools/index.ts';
 
 const minimal = { name: 'greet', script: 'printf %s "$1"', input: z.string(), effects: 'none' } as const;
 
-function planOf(over: object, input: unknown = 'ada'): CommandPlan {
+function planOf(over: object, input: unknown = 'ada'): ReturnType<CommandWork['plan']> {
   const { work } = shellTool({ ...minimal, ...over } as ShellToolDefinition);
   if (work.kind !== 'command') throw new Error(`the work is ${work.kind}`);
   return work.plan(input);

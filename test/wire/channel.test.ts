@@ -73,6 +73,16 @@ describe('a call', () => {
   });
 });
 
+describe('an answer of a peer that means harm', () => {
+  it.each([undefined, null, 5, {}, { ok: false }, { ok: false, failure: 5 }])('%j settles its call', async (value) => {
+    const posted: { id: string }[] = [];
+    const near = openChannel<Calls>({ post: (d) => posted.push(d as { id: string }) });
+    const call = near.remote.add(1, 2);
+    near.receive({ id: posted[0]?.id, type: 'RAW', value });
+    expect((await Promise.allSettled([call]))[0]?.status).toBe('rejected');
+  });
+});
+
 describe('end', () => {
   it('rejects what is pending and what comes later, and posts nothing more', async () => {
     const { near, posted } = openPair({ park: () => new Promise(() => {}) });

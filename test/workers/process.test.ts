@@ -196,4 +196,11 @@ describe('the end of a process', () => {
     expect((await far.looked(seq)).findings).toEqual([{ kind: 'env-changed', detail: 'the working directory' }]);
     expect((await far.run('own-process', 'where')).value).toBe(before);
   });
+
+  it('leaves no change of the mask of new files to the next lease', async () => {
+    const far = await openFarProcess();
+    const { seq, value: before } = await far.run('own-process', 'maskNewFiles', 0o077);
+    expect((await far.looked(seq)).findings).toEqual([{ kind: 'env-changed', detail: 'the mask of new files' }]);
+    expect((await far.run('own-process', 'maskNewFiles', 0o077)).value).toBe(before);
+  });
 });

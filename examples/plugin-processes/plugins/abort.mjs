@@ -1,0 +1,2 @@
+// A plugin that aborts its process.
+export default () => process.abort();

@@ -1,0 +1,2 @@
+// A plugin that behaves.
+export default (text) => text.toUpperCase();
