@@ -107,14 +107,8 @@ export class Supervisor implements AsyncDisposable {
       },
       onResult: (request, result) => this.#onResult(request, result),
     });
-    const scopeHost: ScopeHost = {
-      clock: config.clock,
-      eventLog,
-      blobs,
-      aborts,
-      boundMs: stopBoundMs(config.defaults),
-      desk: this.#desk,
-    };
+    const boundMs = this.#worstCaseStopMs;
+    const scopeHost: ScopeHost = { clock: config.clock, eventLog, blobs, aborts, boundMs, desk: this.#desk };
     this.#root = new RunScope(scopeHost, null, undefined);
     const onDecided = () => this.#onDecided();
     this.#opening = new Opening({ config, eventLog, blobs, redactor, impairments: this.#impairments, onDecided });

@@ -23,7 +23,10 @@ export function assemble(link: Link, terms: InstallTerms, words: Int32Array): Ou
   installPlainEnv();
   const capture = captureOutput(outbox, terms.tailBytes);
   // Before the link's own last chance to write.
-  process.prependListener('exit', capture.flush);
+  process.prependListener('exit', () => {
+    capture.flush();
+    outbox.onFlushed();
+  });
   const followed = follow((pid, alive) => outbox.post({ t: 'child', pid, alive }));
   const toHost = (d: unknown): void => outbox.post({ t: 'call', d });
   /** Of the lease in progress, or of the last one. */

@@ -11,7 +11,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { WireFinding } from '../src/wire/protocol.ts';
-import { apply, defineProperty } from '../src/wire/uncurried.ts';
+import { append, apply, defineProperty } from '../src/wire/uncurried.ts';
 import { once } from './references.ts';
 
 interface Life {
@@ -33,13 +33,13 @@ export interface Followed {
 export function follow(onChild: (pid: number, alive: boolean) => void): Followed {
   let lives: Life[] = [];
   const add = (life: Life): void => {
-    lives[lives.length] = life;
+    append(lives, life);
   };
   const prune = (): void => {
     const kept: Life[] = [];
     for (let at = 0; at < lives.length; at += 1) {
       const life = lives[at] as Life;
-      if (life.alive()) kept[kept.length] = life;
+      if (life.alive()) append(kept, life);
     }
     lives = kept;
   };
@@ -85,7 +85,7 @@ export function follow(onChild: (pid: number, alive: boolean) => void): Followed
       prune();
       for (let at = 0; at < lives.length; at += 1) {
         const { known, kind, detail } = lives[at] as Life;
-        if (!known) findings[findings.length] = { kind, detail };
+        if (!known) append(findings, { kind, detail });
       }
     },
     rebase() {

@@ -11,6 +11,7 @@ import { Socket } from 'node:net';
 import { FrameReader, frameOf } from '../src/wire/frames.ts';
 import type { HostMessage } from '../src/wire/protocol.ts';
 import { getProperty, uncurry } from '../src/wire/uncurried.ts';
+import { type Line, openLine } from './line.ts';
 import type { Link } from './link.ts';
 import { atomicsWait, now, readSync, setQuietTimeout, Uint8Array, writeSync } from './references.ts';
 
@@ -22,6 +23,12 @@ const RETRY_MS = 1;
 /** How often a busy loop that asks whether to stop, or writes, has the descriptor read. */
 const POLL_MS = 1;
 const CHUNK_BYTES = 64 * 1024;
+/**
+ * Linux lets a link hold 208 KiB, and counts what it sets aside for each record: with this much beside the bytes of each,
+ * less than twice their sum. Up to the sum that is sure, none of them finds the link full, though the host does not read.
+ */
+const BESIDE_BYTES = 640;
+const SURE_BYTES = 96 * 1024;
 
 const partOf = uncurry(Uint8Array.prototype.subarray);
 const gate = new Int32Array(new SharedArrayBuffer(4));
@@ -42,8 +49,7 @@ export interface FrameLink extends Link {
 export function openFrameLink(fd: number): FrameLink {
   const reader = new FrameReader();
   const chunk = new Uint8Array(CHUNK_BYTES);
-  let inbox: HostMessage[] = [];
-  let next = 0;
+  const inbox: Line<HostMessage> = openLine();
   let take: (message: HostMessage) => void = () => undefined;
   let polledAt = 0;
 
@@ -51,16 +57,11 @@ export function openFrameLink(fd: number): FrameLink {
     // The host's own end writes nothing else: a tool got hold of the descriptor.
     if (record === undefined) return endWithHost();
     link.peek(record as HostMessage);
-    inbox[inbox.length] = record as HostMessage;
+    inbox.add(record as HostMessage);
   };
   const deliver = (): void => {
-    while (next < inbox.length) {
-      const message = inbox[next] as HostMessage;
-      next += 1;
-      if (next === inbox.length) {
-        inbox = [];
-        next = 0;
-      }
+    for (let message = inbox.first(); message !== null; message = inbox.first()) {
+      inbox.drop();
       take(message);
     }
   };
@@ -99,6 +100,9 @@ export function openFrameLink(fd: number): FrameLink {
 
   const link: FrameLink = {
     sharesWords: false,
+    besideBytes: BESIDE_BYTES,
+    sureBytes: SURE_BYTES,
+    isBehind: outgoing.isBehind,
     peek: () => undefined,
     look: pull,
     send: (record) => outgoing.send(frameOf(record)),
@@ -115,7 +119,7 @@ export function openFrameLink(fd: number): FrameLink {
     glance() {
       if (!isDue()) return;
       pull();
-      if (next < inbox.length) setQuietTimeout(deliver, 0);
+      if (inbox.first() !== null) setQuietTimeout(deliver, 0);
     },
   };
   return link;
@@ -125,18 +129,19 @@ interface Outgoing {
   send(frame: Uint8Array): void;
   /** Writes what waits, for at most this long. */
   flush(patienceMs: number): void;
+  /** Writes what waits, as far as that goes at once; whether something still waits. */
+  readonly isBehind: () => boolean;
 }
 
 function openOutgoing(fd: number): Outgoing {
-  let waiting: Uint8Array[] = [];
-  let first = 0;
+  const waiting: Line<Uint8Array> = openLine();
+  /** Of the first that waits. */
   let written = 0;
   let armed = false;
 
   /** False when the descriptor takes no more now. */
   const write = (): boolean => {
-    while (first < waiting.length) {
-      const frame = waiting[first] as Uint8Array;
+    for (let frame = waiting.first(); frame !== null; frame = waiting.first()) {
       try {
         written += writeSync(fd, frame, written, frame.byteLength - written);
       } catch (error) {
@@ -146,10 +151,8 @@ function openOutgoing(fd: number): Outgoing {
       }
       if (written < frame.byteLength) continue;
       written = 0;
-      first += 1;
+      waiting.drop();
     }
-    waiting = [];
-    first = 0;
     return true;
   };
   const flush = (patienceMs: number): void => {
@@ -170,17 +173,22 @@ function openOutgoing(fd: number): Outgoing {
   return {
     send(frame) {
       // A host that did not read during the patience of one record is not waited for with the next.
-      const patienceMs = first < waiting.length ? 0 : PATIENCE_MS;
-      waiting[waiting.length] = frame;
+      const patienceMs = waiting.first() === null ? PATIENCE_MS : 0;
+      waiting.add(frame);
       flush(patienceMs);
     },
     flush,
+    isBehind: () => waiting.first() !== null && !write(),
   };
 }
 
 function outgoingBy(socket: Socket): Outgoing {
   const write = uncurry(socket.write as (this: Socket, frame: Uint8Array) => boolean);
-  return { send: (frame) => void write(socket, frame), flush: () => undefined };
+  return {
+    send: (frame) => void write(socket, frame),
+    flush: () => undefined,
+    isBehind: () => socket.writableLength > 0,
+  };
 }
 
 function isBusy(error: unknown): boolean {

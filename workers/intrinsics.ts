@@ -14,6 +14,7 @@ import util from 'node:util';
 import worker_threads, { isMainThread } from 'node:worker_threads';
 import type { WireFinding } from '../src/wire/protocol.ts';
 import {
+  append,
   create,
   getOwnPropertyDescriptor,
   getProperty,
@@ -119,10 +120,10 @@ export function snapshotIntrinsics(): Intrinsics {
   const places: Place[] = [];
   const wholes: Whole[] = [];
   const place = (label: string, object: object, key: PropertyKey, value: unknown, getter = false): void => {
-    places[places.length] = { label, object, key, value, getter };
+    append(places, { label, object, key, value, getter });
   };
   const whole = (label: string, object: object, count: number | null): void => {
-    wholes[wholes.length] = { label, object, count, extensible: isExtensible(object) };
+    append(wholes, { label, object, count, extensible: isExtensible(object) });
   };
 
   for (let at = 0; at < LANGUAGE.length; at += 1) {
@@ -175,14 +176,14 @@ export function snapshotIntrinsics(): Intrinsics {
         const key = present[at] as PropertyKey;
         if (known[key] === true) continue;
         const kind = typeof key === 'symbol' ? 'global-symbol-added' : 'global-added';
-        findings[findings.length] = { kind, detail: textOf(key) };
+        append(findings, { kind, detail: textOf(key) });
       }
       return findings;
     },
     compare() {
       const findings: WireFinding[] = [];
       const found = (kind: WireFinding['kind'], detail: string): void => {
-        if (findings.length < 16) findings[findings.length] = { kind, detail };
+        if (findings.length < 16) append(findings, { kind, detail });
       };
       for (let at = 0; at < places.length; at += 1) {
         const { label, object, key, value, getter } = places[at] as Place;
@@ -253,10 +254,10 @@ export function snapshotEnv(): Environment {
       const findings: WireFinding[] = [];
       if (directory !== null && ownDirectory() !== directory) {
         chdir(directory);
-        findings[findings.length] = { kind: 'env-changed', detail: 'the working directory' };
+        append(findings, { kind: 'env-changed', detail: 'the working directory' });
       }
       if (mask !== null && umask(mask) !== mask) {
-        findings[findings.length] = { kind: 'env-changed', detail: 'the mask of new files' };
+        append(findings, { kind: 'env-changed', detail: 'the mask of new files' });
       }
       if (process.env !== env) process.env = env;
       let present = 0;
@@ -267,7 +268,7 @@ export function snapshotEnv(): Environment {
           continue;
         }
         env[name] = values[at];
-        findings[findings.length] = { kind: 'env-changed', detail: name };
+        append(findings, { kind: 'env-changed', detail: name });
       }
       const now = keys(env);
       if (present === names.length && now.length === names.length) return findings;
@@ -277,7 +278,7 @@ export function snapshotEnv(): Environment {
         for (let of = 0; of < names.length && !ours; of += 1) ours = names[of] === name;
         if (ours) continue;
         delete env[name];
-        findings[findings.length] = { kind: 'env-changed', detail: name };
+        append(findings, { kind: 'env-changed', detail: name });
       }
       return findings;
     },

@@ -6,10 +6,12 @@
  * Deliberately absent: an end. A thread is ended by its host.
  */
 import type { MessagePort } from 'node:worker_threads';
-import type { HostMessage, Installed, InstallTask } from '../src/wire/protocol.ts';
+import { CREDIT_BYTES, type HostMessage, type Installed, type InstallTask } from '../src/wire/protocol.ts';
 import { assemble } from './assembly.ts';
 import type { Link } from './link.ts';
 import { postMessage, receiveMessageOnPort, threadId } from './references.ts';
+
+const BESIDE_BYTES = 64;
 
 /** Makes this thread an isolate. Answers when it is ready to serve. */
 export default function install(task: InstallTask): Installed {
@@ -21,6 +23,9 @@ function portLink(port: MessagePort): Link {
   let take: (message: HostMessage) => void = () => undefined;
   return {
     sharesWords: true,
+    besideBytes: BESIDE_BYTES,
+    sureBytes: CREDIT_BYTES,
+    isBehind: null,
     poll: null,
     glance: null,
     send: (record) => postMessage(port, record),

@@ -9,6 +9,12 @@ import type { HostMessage } from '../src/wire/protocol.ts';
 export interface Link {
   /** Whether the host sees the words at once, and sets STOP and POSTED in them itself. */
   readonly sharesWords: boolean;
+  /** What a record takes of the window beside its text or bytes, so that many small ones cannot swell a host. */
+  readonly besideBytes: number;
+  /** Up to this much of the window all leaves at once, and a word of what is held back would too. */
+  readonly sureBytes: number;
+  /** Whether something posted has not left yet: more would only wait behind it. Null where all leaves at once. */
+  readonly isBehind: (() => boolean) | null;
   /** Posts a record that has its nonce. @throws whatever the clone throws: nothing was posted then. */
   readonly send: (record: object) => void;
   /** Hears every message from now on. */

@@ -2,7 +2,8 @@
  * Outbox: what an isolate posts, and the credit window that output, progress and log lines share.
  *
  * Invariants: every record leaves with the nonce, and the stamped record is never handed to anything a tool could have
- * replaced; the window is charged before a record is posted.
+ * replaced; the window is charged before a record is posted; before one that may not leave at once, a host that shares no
+ * words is told that what it reads may not be all.
  * Deliberately absent: what is kept while the window is full (`capture.ts`, `tool-context.ts`).
  */
 import { CREDIT_BYTES, type InstalledMessage, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
@@ -16,8 +17,6 @@ export type Outgoing = Unstamped<IsolateMessage | InstalledMessage>;
 /** The most a shared word can say. */
 const MAX_WORD = 2 ** 31 - 1;
 
-/** What a message costs beside its text or bytes, so that many small ones cannot swell a host that does not read. */
-const MESSAGE_COST = 64;
 /** Below it the window may be wider than is known, where the host tells by a message that a busy loop does not read. */
 const LOW_BYTES = CREDIT_BYTES / 4;
 
@@ -30,27 +29,45 @@ export interface Outbox {
   charge(bytes: number): number;
   /** Tells the host how many bytes are held back. */
   hold(bytes: number): void;
+  /** The host has read more. */
+  onCredit(): void;
+  /** Nothing is held back, and if the host reads this, it has read all. */
+  onFlushed(): void;
 }
 
-export function openOutbox({ send, sharesWords, glance }: Link, nonce: string, words: Int32Array): Outbox {
-  const room = (): number => CREDIT_BYTES - MESSAGE_COST - atomicsLoad(words, WORD.CREDIT);
+export function openOutbox(link: Link, nonce: string, words: Int32Array): Outbox {
+  const { send, sharesWords, glance, isBehind, besideBytes, sureBytes } = link;
+  const room = (): number => CREDIT_BYTES - besideBytes - atomicsLoad(words, WORD.CREDIT);
+  let told: 'all' | 'maybe not all' = 'all';
+  const tell = (news: typeof told): void => {
+    if (sharesWords || news === told) return;
+    told = news;
+    send({ t: 'held', n: nonce, bytes: news === 'all' ? 0 : atomicsLoad(words, WORD.HELD) || 1 });
+  };
+  const reconsider = (): void => {
+    const isSure = atomicsLoad(words, WORD.HELD) === 0 && atomicsLoad(words, WORD.CREDIT) <= sureBytes;
+    tell(isSure ? 'all' : 'maybe not all');
+  };
   return {
     // A literal defines its properties; an assignment could meet a setter that a tool put on a prototype.
     post: (record) => send({ ...record, n: nonce }),
     room() {
       if (glance !== null && room() < LOW_BYTES) glance();
-      return room();
+      return isBehind?.() === true ? 0 : room();
     },
     charge(bytes) {
-      const credit = bytes + MESSAGE_COST;
+      const credit = bytes + besideBytes;
       atomicsAdd(words, WORD.CREDIT, credit);
+      reconsider();
       return credit;
     },
     hold(bytes) {
-      const held = bytes > MAX_WORD ? MAX_WORD : bytes;
-      const isNews = !sharesWords && atomicsLoad(words, WORD.HELD) > 0 !== held > 0;
-      atomicsStore(words, WORD.HELD, held);
-      if (isNews) send({ t: 'held', n: nonce, bytes: held });
+      atomicsStore(words, WORD.HELD, bytes > MAX_WORD ? MAX_WORD : bytes);
+      reconsider();
+    },
+    onCredit: reconsider,
+    onFlushed() {
+      if (atomicsLoad(words, WORD.HELD) === 0) tell('all');
     },
   };
 }

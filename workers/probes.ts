@@ -8,7 +8,7 @@
  */
 import { toFailure } from '../src/wire/failure.ts';
 import type { WireFinding } from '../src/wire/protocol.ts';
-import { create, keys, ownKeys, textOf } from '../src/wire/uncurried.ts';
+import { append, create, keys, ownKeys, textOf } from '../src/wire/uncurried.ts';
 import type { Followed } from './followed.ts';
 import { type Environment, type Intrinsics, snapshotEnv, snapshotIntrinsics } from './intrinsics.ts';
 import { activeResources, getHeapStatistics } from './references.ts';
@@ -51,10 +51,10 @@ export function openProbes(followed: Followed): Probes {
       lookAtAll(full, findings);
     } catch (error) {
       // A platform so patched that it cannot be looked at must not cost the record of what the tool did.
-      findings[findings.length] = {
+      append(findings, {
         kind: 'intrinsic-changed',
         detail: `a look failed: ${toFailure(error, 'UNCAUGHT').message}`,
-      };
+      });
     }
     return findings;
   };
@@ -64,11 +64,11 @@ export function openProbes(followed: Followed): Probes {
     lookAtListeners(baseline, findings);
     lookForStrays(findings);
     // Only what is enumerable, as an assigned global is; the full look sees the rest.
-    if (full || keys(globalThis).length > baseline.globals) append(findings, baseline.intrinsics.addedGlobals());
+    if (full || keys(globalThis).length > baseline.globals) appendAll(findings, baseline.intrinsics.addedGlobals());
     if (!full) return;
-    append(findings, carried);
-    append(findings, baseline.intrinsics.compare());
-    append(findings, baseline.env.restore());
+    appendAll(findings, carried);
+    appendAll(findings, baseline.intrinsics.compare());
+    appendAll(findings, baseline.env.restore());
   };
   return {
     look: () => look(false),
@@ -84,7 +84,7 @@ export function openProbes(followed: Followed): Probes {
       for (let at = 0; at < seen.length; at += 1) {
         const finding = seen[at] as WireFinding;
         // Node itself adds symbols, late in its boot.
-        if (finding.kind !== 'global-symbol-added') findings[findings.length] = finding;
+        if (finding.kind !== 'global-symbol-added') append(findings, finding);
       }
       carried = findings;
     },
@@ -115,7 +115,7 @@ function lookAtResources(baseline: Baseline, findings: WireFinding[]): void {
   for (let at = 0; at < types.length; at += 1) {
     const type = types[at] as string;
     const over = (counts[type] as number) - (baseline.counts[type] ?? 0);
-    if (over > 0) findings[findings.length] = { kind: 'residual-handle', detail: `${type} × ${over}` };
+    if (over > 0) append(findings, { kind: 'residual-handle', detail: `${type} × ${over}` });
   }
 }
 
@@ -133,7 +133,7 @@ function findMore(kind: WireFinding['kind'], of: Listeners, than: Listeners, fin
     for (let other = 0; other < than.names.length; other += 1) {
       if (than.names[other] === name) count = than.counts[other] as number;
     }
-    if ((of.counts[at] as number) > count) findings[findings.length] = { kind, detail: textOf(name) };
+    if ((of.counts[at] as number) > count) append(findings, { kind, detail: textOf(name) });
   }
 }
 
@@ -151,8 +151,8 @@ function countListeners(): Listeners {
 
 function lookForStrays(findings: WireFinding[]): void {
   // Nothing but an inherited key can appear here.
-  for (const key in {}) findings[findings.length] = { kind: 'intrinsic-changed', detail: `Object.prototype.${key}` };
-  for (const key in []) findings[findings.length] = { kind: 'intrinsic-changed', detail: `Array.prototype.${key}` };
+  for (const key in {}) append(findings, { kind: 'intrinsic-changed', detail: `Object.prototype.${key}` });
+  for (const key in []) append(findings, { kind: 'intrinsic-changed', detail: `Array.prototype.${key}` });
 }
 
 function countByType(resources: readonly string[]): Counts {
@@ -170,6 +170,6 @@ function isSameList(left: readonly unknown[], right: readonly unknown[]): boolea
   return true;
 }
 
-function append(findings: WireFinding[], more: readonly WireFinding[]): void {
-  for (let at = 0; at < more.length; at += 1) findings[findings.length] = more[at] as WireFinding;
+function appendAll(findings: WireFinding[], more: readonly WireFinding[]): void {
+  for (let at = 0; at < more.length; at += 1) append(findings, more[at] as WireFinding);
 }

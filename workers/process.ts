@@ -11,6 +11,7 @@ import { assemble } from './assembly.ts';
 import { openFrameLink } from './frame-link.ts';
 import { watchHost } from './host-watch.ts';
 import type { Link } from './link.ts';
+import type { Outbox } from './outbox.ts';
 import { atomicsAdd, atomicsStore } from './references.ts';
 
 /** Where the host puts the far end of the link. */
@@ -18,9 +19,13 @@ const CHANNEL_FD = 3;
 
 const words = new Int32Array(WORDS);
 const link = openFrameLink(CHANNEL_FD);
+let outbox: Outbox | null = null;
 link.peek = (message) => {
   if (message.t === 'stop') atomicsStore(words, WORD.STOP, message.seq);
-  else if (message.t === 'credit') atomicsAdd(words, WORD.CREDIT, -message.bytes);
+  else if (message.t === 'credit') {
+    atomicsAdd(words, WORD.CREDIT, -message.bytes);
+    outbox?.onCredit();
+  }
 };
 
 /** A stop may be here beside the run. */
@@ -35,7 +40,7 @@ const attentive: Link = {
 link.listen((message: HostMessage | InstallMessage) => {
   if (message.t !== 'install') return;
   watchHost(() => {
-    const outbox = assemble(attentive, message, words);
+    outbox = assemble(attentive, message, words);
     letNativeWritesWait();
     outbox.post({ t: 'installed' });
   });

@@ -16,7 +16,7 @@ export type Outcome =
 export interface AttemptRecord {
   /** Never admitted, and why: a code. */
   readonly rejected: string | null;
-  /** Refused by the authorizer, and why: a code. */
+  /** Refused by the authorizer, the request or a hop of it, and why: a code. */
   readonly denied: string | null;
   readonly outcome: Outcome | null;
   /** In recorded order; the first is the cause. */
@@ -58,10 +58,12 @@ export const classify: Classify = (record) => {
   const { rejected, denied, stops } = record;
   const first = stops[0] ?? null;
   if (rejected !== null) return explained('rejected', rejected, stops);
-  if (denied !== null) return explained('denied', denied, stops);
+  // Once an effect was let go, a no on the way only ends the work: `denied` says that nothing has happened.
+  const denial: Outcome | null = denied === null ? null : { kind: 'exception', code: denied, ofStop: false };
+  if (denied !== null && record.intents.length === 0) return explained('denied', denied, stops);
 
   const late = first !== null && first.state !== 'draining';
-  const outcome = record.discardLate && late ? null : record.outcome;
+  const outcome = denial ?? (record.discardLate && late ? null : record.outcome);
   if (outcome?.kind === 'value' && outcome.accepted) return explained('succeeded', null, stops);
 
   const exit = outcome?.kind === 'exception' && EXITS.has(outcome.code) ? outcome.code : null;

@@ -7,36 +7,20 @@
  */
 import type { IsolateEvent, IsolateState } from '../../machines/index.ts';
 import { mintId } from '../model/ids.ts';
-import type { FindingKind } from '../model/result.ts';
-import type { Clock, Timer } from '../model/time.ts';
 import type { Isolation } from '../model/work.ts';
 import { checkedHooks } from '../wire/hooks.ts';
 import { type IsolateHooks, type RunMessage, type WireFinding, WORD } from '../wire/protocol.ts';
 import { isIsolateMessage } from '../wire/records.ts';
-import type { ActorTree, IsolateActor } from './actor-tree.ts';
+import type { IsolateActor } from './actor-tree.ts';
 import { LeaseChannels } from './channels.ts';
 import { ChildProcesses } from './child-processes.ts';
+import type { IsolateSetting, KeeperOf } from './isolate-setting.ts';
+import { KillWait } from './kill-wait.ts';
 import type { Occupant } from './occupant.ts';
 import type { CommandRun, InlineRun, Tenure, TenureExit } from './tenure.ts';
 
 /** Who owns the isolate. */
-export interface Keeper {
-  /** It became idle, condemned, abandoned or gone: capacity may have changed. */
-  onIsolateChange(isolate: Isolate): void;
-  /** It died before it served a lease, unasked. */
-  onUnusedDeath(): void;
-  onProtocolViolation(): void;
-}
-
-export interface IsolateSetting {
-  readonly kind: Isolation;
-  readonly clock: Clock;
-  readonly killMs: number;
-  readonly actors: ActorTree;
-  readonly keeper: Keeper;
-  /** Whether a finding of this kind makes an isolate unfit. */
-  readonly condemns: (kind: FindingKind) => boolean;
-}
+export type Keeper = KeeperOf<Isolate>;
 
 export class Isolate {
   readonly id = mintId('isolate');
@@ -49,7 +33,7 @@ export class Isolate {
   /** Heap in use after each lease that measured it, newest last. Bytes. */
   readonly heapHistory: number[] = [];
 
-  readonly #setting: IsolateSetting;
+  readonly #setting: IsolateSetting<Isolate>;
   readonly #tenure: Tenure;
   readonly #actor: IsolateActor;
   readonly #children = new ChildProcesses();
@@ -59,16 +43,17 @@ export class Isolate {
   #seq = 0;
   #found: WireFinding[] = [];
   #channels: LeaseChannels | null = null;
-  #killTimer: Timer | null = null;
-  #killDueAt = Number.POSITIVE_INFINITY;
+  readonly #killWait: KillWait;
 
-  constructor(setting: IsolateSetting, tenure: Tenure) {
+  constructor(setting: IsolateSetting<Isolate>, tenure: Tenure) {
     this.kind = setting.kind;
     this.#setting = setting;
     this.#tenure = tenure;
     this.#actor = setting.actors.isolate(this.id);
+    this.#killWait = new KillWait(setting.clock, () => this.#onKillUnseen());
     tenure.listen({
       onRecord: (record) => this.#take(record),
+      onRemains: (exit, reason) => this.#onRemains(exit, reason),
       onExit: (exit) => this.#onExit(exit),
     });
     tenure.ref();
@@ -78,9 +63,9 @@ export class Isolate {
         this.#become('BOOTED');
         this.#rest();
       },
-      () => {
+      (error: unknown) => {
         if (this.state !== 'booting') return;
-        this.#setting.keeper.onUnusedDeath();
+        this.#setting.keeper.onUnusedDeath(error);
         this.#become('BOOT_FAILED');
         this.#kill();
       },
@@ -184,14 +169,14 @@ export class Isolate {
 
   /** Sets it aside and issues its kill. The occupant, if any, hears `onExit` or `onAbandoned`. */
   condemn(): void {
-    if (this.#killTimer !== null || this.#tenure.exit !== null) return;
+    if (this.#killWait.hasBegun || this.#tenure.exit !== null) return;
     this.#become('CONDEMNED');
     this.#kill();
   }
 
   /** Ends an isolate that nobody holds. */
   retire(): void {
-    if (this.#killTimer !== null || this.#tenure.exit !== null) return;
+    if (this.#killWait.hasBegun || this.#tenure.exit !== null) return;
     this.#become('RETIRE');
     this.#kill();
   }
@@ -204,10 +189,7 @@ export class Isolate {
 
   /** Ends the wait for a kill early, as the close of the supervisor asks. */
   hurryKill(withinMs: number): void {
-    if (this.#killTimer === null || this.#tenure.exit !== null || this.state === 'abandoned') return;
-    if (this.#setting.clock.now() + withinMs >= this.#killDueAt) return;
-    this.#setting.clock.clearTimeout(this.#killTimer);
-    this.#armKill(withinMs);
+    if (this.#tenure.exit === null && this.state !== 'abandoned') this.#killWait.hurry(withinMs);
   }
 
   #rest(): void {
@@ -219,39 +201,54 @@ export class Isolate {
   #kill(): void {
     this.#children.endAll();
     this.#tenure.terminate();
-    this.#armKill(this.#setting.killMs);
+    this.#tenure.ref();
+    this.#killWait.begin(this.#setting.killMs);
     this.#setting.keeper.onIsolateChange(this);
   }
 
-  #armKill(ms: number): void {
-    this.#killDueAt = this.#setting.clock.now() + ms;
-    this.#tenure.ref();
-    this.#killTimer = this.#setting.clock.setTimeout(() => {
-      if (this.state === 'quarantined') this.#become('RETIRE');
-      this.#become('ABANDONED');
-      // An abandoned thread must not hold the process open through its port; Node itself may still wait for it.
-      this.#tenure.unref();
-      this.sweep();
-      this.#occupant?.onAbandoned();
-      this.#setting.keeper.onIsolateChange(this);
-    }, ms);
+  #onKillUnseen(): void {
+    if (this.state === 'quarantined') this.#become('RETIRE');
+    this.#become('ABANDONED');
+    // An abandoned thread must not hold the process open through its port; Node itself may still wait for it.
+    this.#tenure.unref();
+    this.sweep();
+    this.#occupant?.onAbandoned();
+    this.#setting.keeper.onIsolateChange(this);
+  }
+
+  /** How it ended is told at once; for what it left it is killed, and then abandoned, until that is gone as well. */
+  #onRemains(exit: TenureExit, reason: string): void {
+    this.sweep();
+    const asked = this.#killWait.hasBegun;
+    if (!asked) this.#noteDeath();
+    this.#note({ kind: 'contaminated', detail: reason });
+    this.condemn();
+    this.#tellEnd(exit, asked);
   }
 
   #onExit(exit: TenureExit): void {
     if (this.state === 'gone') return;
     // What was posted before the end is still in the port: reading it decides what happened.
     this.sweep();
-    const asked = this.#killTimer !== null;
-    if (this.#killTimer !== null) this.#setting.clock.clearTimeout(this.#killTimer);
-    else if (this.leases === 0 && this.state !== 'leased') this.#setting.keeper.onUnusedDeath();
+    const asked = this.#killWait.hasBegun;
+    this.#killWait.end();
+    if (!asked) this.#noteDeath();
     this.#children.endAll();
     this.#become('EXITED');
-    this.#channels?.end('the isolate has ended');
     this.#tenure.close();
+    this.#tellEnd(exit, asked);
+    this.#setting.keeper.onIsolateChange(this);
+  }
+
+  #noteDeath(): void {
+    if (this.leases === 0 && this.state !== 'leased') this.#setting.keeper.onUnusedDeath();
+  }
+
+  #tellEnd(exit: TenureExit, asked: boolean): void {
+    this.#channels?.end('the isolate has ended');
     const occupant = this.#occupant;
     this.#occupant = null;
     occupant?.onExit(exit, asked);
-    this.#setting.keeper.onIsolateChange(this);
   }
 
   #take(record: unknown): void {
@@ -280,7 +277,7 @@ export class Isolate {
     }
     if (!('seq' in record) || record.seq !== this.#seq) return;
     // Nobody awaits the looks of one that is being killed; what they found is told with its end.
-    if (record.t === 'looked' && this.#killTimer !== null) for (const finding of record.findings) this.#note(finding);
+    if (record.t === 'looked' && this.#killWait.hasBegun) for (const finding of record.findings) this.#note(finding);
     if (this.#occupant !== null) this.#occupant.onRecord(record);
     else this.#former?.onLate(record);
   }

@@ -42,6 +42,11 @@ export type TenureMessage = HostMessage | CommandRun | InlineRun;
 export interface TenureListener {
   /** A record came. It is not validated: user code can reach the port. */
   onRecord(record: unknown): void;
+  /**
+   * It has ended, and left behind what could not be ended so far, or cannot be seen to have: `reason`. All its records were
+   * told, or are there for `receive`; `onExit` follows once nothing is left.
+   */
+  onRemains?(exit: TenureExit, reason: string): void;
   /** The thread is gone. Records it posted may still be there: `receive` until undefined. */
   onExit(exit: TenureExit): void;
 }

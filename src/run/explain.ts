@@ -62,6 +62,7 @@ export function explain(circumstances: Circumstances): RunError | null {
 /** Codes that a complaint explains, and the name of the error. */
 const OF_COMPLAINTS: Readonly<Record<string, string>> = {
   INVALID_INPUT: 'TypeError',
+  NOT_CLONEABLE: 'DataCloneError',
   INVALID_OUTPUT: 'TypeError',
   DENIED: 'DeniedError',
   AUTHORIZER_FAILED: 'DeniedError',

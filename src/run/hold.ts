@@ -15,8 +15,10 @@ export class Hold {
   readonly seq: number;
   /** The kill has been issued. */
   killed = false;
-  /** The run was posted: what it moves is gone from here. */
+  /** The run was posted. */
   posted = false;
+  /** It had not begun in time, and its isolate is being ended: whether it ever began shows when all was read. */
+  givenUp = false;
 
   constructor(isolate: Isolate, occupant: Occupant, grantedAt: number) {
     this.isolate = isolate;
@@ -32,6 +34,11 @@ export class Hold {
 
   get hasStarted(): boolean {
     return this.posted && this.isolate.hasStarted();
+  }
+
+  /** What the run was to move is gone from here. Where memory is not shared, it was copied. */
+  get hasMoved(): boolean {
+    return this.posted && this.isolate.reach.sharesWords;
   }
 
   /** Takes the run back from an isolate that has not begun it. False when the isolate was faster, or may have been. */

@@ -12,6 +12,7 @@ import type { Tool } from '../model/tool.ts';
 import type { Hop } from '../model/work.ts';
 import type { Redactor } from '../output/redaction.ts';
 import type { Budget } from '../scope/budget.ts';
+import { askedInput } from './asked-input.ts';
 import type { End } from './conclusion.ts';
 import type { Early } from './early.ts';
 import type { Complaint } from './explain.ts';
@@ -25,6 +26,8 @@ export interface Accepted {
   readonly input: unknown;
   /** Hides the secrets of the input as well. */
   readonly redactor: Redactor;
+  /** The buffers that are to be moved, where the input is a copy with buffers of its own. */
+  readonly transfer?: readonly ArrayBuffer[];
 }
 export type Acceptance = Accepted | (Complaint & { readonly ok: false });
 /**
@@ -82,9 +85,15 @@ export class Intake {
     else if (this.#authorizer === null || this.#isStopped) then(accepted);
     else {
       const { redactor } = accepted;
+      const asked = askedInput(this.#fixed, accepted.input);
+      if ('message' in asked) {
+        then({ ok: false, end: { rejected: 'NOT_CLONEABLE', complaint: asked }, redactor });
+        return;
+      }
+      const shown: Accepted = { ...accepted, ...asked };
       const obey = (ruling: Ruling) =>
-        then(ruling.allowed || this.#isStopped ? accepted : { ok: false, end: { denied: ruling }, redactor });
-      const ruling = this.ask(accepted.input);
+        then(ruling.allowed || this.#isStopped ? shown : { ok: false, end: { denied: ruling }, redactor });
+      const ruling = this.ask(asked.input);
       if (ruling instanceof Promise) void ruling.then(obey);
       else obey(ruling);
     }

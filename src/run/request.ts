@@ -45,7 +45,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
   readonly result: Promise<RunResult>;
   readonly #host: RequestHost;
   readonly #scope: RunScope;
-  readonly #fixed: Particulars;
+  #fixed: Particulars;
   readonly #emit: (event: BareEvent) => void;
   readonly #budget: Budget;
   readonly #intake: Intake;
@@ -100,16 +100,15 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
    * `accepted`: what a schema has accepted before stands for the input.
    */
   start(input: unknown, accepted: Accepted | null = null): void {
-    const { queue, actors } = this.#host;
     this.#scope.adopt(this);
-    actors.tell({ type: 'REQUEST', request: this.id });
+    this.#host.actors.tell({ type: 'REQUEST', request: this.id });
     this.#emit({ type: 'request.started', labels: this.#labels });
     const admission = this.admission(0);
     if (admission !== 'ok') {
       this.#finish({ rejected: admission });
       return;
     }
-    queue.expect();
+    this.#host.queue.expect();
     const receive = (checked: Checked) => this.#receive(checked);
     if (accepted === null) this.#intake.check(input, this.#redactor, receive);
     else this.#intake.admit(accepted, this.#redactor, receive);
@@ -198,7 +197,9 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
     }
   }
 
-  accept({ input, redactor }: Pick<Accepted, 'redactor'> & { readonly input?: unknown }): void {
+  accept({ input, redactor, transfer }: Pick<Accepted, 'redactor' | 'transfer'> & { readonly input?: unknown }): void {
+    // What was copied for the authorizer has its own buffers to be moved.
+    if (transfer !== undefined) this.#fixed = { ...this.#fixed, transfer };
     this.#input = this.#series === null ? input : detached(this.#fixed, input);
     this.#redactor = redactor;
     this.#labels = redactedLabels(this.#labels, redactor);

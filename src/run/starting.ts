@@ -89,6 +89,8 @@ export class Starting {
     this.#attempt.lease.send({ type: 'STARTED' }, startedAt);
     this.#alarms.clear('watch');
     this.expect({ kind: 'run-timeout', atMs: startedAt + this.#setting.bounds.runTimeoutMs });
+    if (this.#attempt.hold?.givenUp === true)
+      this.#attempt.stopUnswept({ kind: 'lease-unavailable', atMs: this.#now() });
   }
 
   /** It has not begun: looks again after as long as it has taken so far, and gives it up `startMs` after it was there. */
@@ -102,6 +104,18 @@ export class Starting {
   }
 
   #giveUp(hold: Hold): void {
+    if (hold.posted && !hold.isolate.reach.sharesWords && !hold.givenUp) {
+      // Whether it has begun is known once all it said was read, at its end: until then the lease stays where it is.
+      hold.givenUp = true;
+      this.#alarms.set('watch', this.#now() + this.#setting.bounds.killMs);
+      hold.isolate.condemn();
+      return;
+    }
+    if (hold.givenUp) {
+      // Its end was not seen in time: it may have begun.
+      this.begin(this.#now());
+      return;
+    }
     if (hold.recall('lease-unavailable')) {
       hold.isolate.condemn();
       this.lose();
@@ -118,7 +132,7 @@ export class Starting {
     this.#alarms.clear('watch');
     hold?.isolate.disown();
     // What was moved to the lost isolate is gone: another one would run on an empty input.
-    const spent = hold?.posted === true && this.#setting.transfer.length > 0;
+    const spent = hold?.hasMoved === true && this.#setting.transfer.length > 0;
     if (lease.send(spent ? { type: 'FAILED' } : { type: 'LOST' }) === 'queued') this.#setting.host.onLost();
     else this.#attempt.onUnavailable();
   }

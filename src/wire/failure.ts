@@ -6,6 +6,7 @@
  * Deliberately absent: redaction, and limits in bytes, which belong to the host (`output/`).
  */
 import {
+  append,
   create,
   getOwnPropertyDescriptor,
   getProperty,
@@ -185,7 +186,7 @@ function holds(thrown: unknown, reason: unknown): boolean {
   const meet = (value: unknown): void => {
     if (!isObject(value) || seen.length >= LIMITS.nodes) return;
     for (let at = 0; at < seen.length; at += 1) if (seen[at] === value) return;
-    seen[seen.length] = value;
+    append(seen, value);
   };
   for (let at = 0; at < seen.length; at += 1) {
     const value = seen[at];
@@ -214,7 +215,7 @@ function enumerable(value: object): string[] {
   for (let at = 0; at < all.length && names.length <= LIMITS.keys; at += 1) {
     const name = all[at];
     if (typeof name !== 'string') continue;
-    if (safely(() => getOwnPropertyDescriptor(value, name)?.enumerable === true, false)) names[names.length] = name;
+    if (safely(() => getOwnPropertyDescriptor(value, name)?.enumerable === true, false)) append(names, name);
   }
   return names;
 }

@@ -200,7 +200,10 @@ export interface InstalledMessage {
   readonly t: 'installed';
   readonly n: string;
 }
-/** A process to its host: the HELD word, when it became zero or is zero no more. */
+/**
+ * A process to its host: the HELD word, when it became zero or is zero no more, and before what may not leave at once.
+ * Zero: what was sent before this is all that was written so far.
+ */
 export interface HeldMessage {
   readonly t: 'held';
   readonly n: string;

@@ -137,7 +137,7 @@ describe('a tool whose hop was denied', () => {
     await closeFake(rig);
   });
 
-  it('still tells each effect it let go, and how it ended', async () => {
+  it('is failed once it let an effect go, and tells each and how it ended', async () => {
     const rig = await requestRig({}, { authorize: forHops(() => ({ allow: false })) });
     await rig.run(
       inlineTool(async (context) => {
@@ -146,12 +146,40 @@ describe('a tool whose hop was denied', () => {
       }),
     );
     expect(rig.ended[0]).toMatchObject({
-      status: 'denied',
+      status: 'failed',
+      error: { code: 'ERR_LEASEHOLD_DENIED', name: 'DeniedError', message: 'The authorizer said no.' },
       intents: [
         { name: 'sent', state: 'applied' },
         { name: 'moved', state: 'failed' },
       ],
     });
+    await closeFake(rig);
+  });
+
+  it('is failed although it then gives a value, once it let an effect go', async () => {
+    const rig = await requestRig({}, { authorize: forHops(() => ({ allow: false })) });
+    await rig.run(
+      inlineTool(async (context) => {
+        await context.perform({ name: 'sent' }, async () => undefined);
+        await told(context.authorizeHop(HOP));
+        return 'all the same';
+      }),
+    );
+    expect(rig.ended).toMatchObject([{ status: 'failed', error: { code: 'ERR_LEASEHOLD_DENIED' } }]);
+    expect('value' in (rig.ended[0] ?? {})).toBe(false);
+    await closeFake(rig);
+  });
+
+  it('is indeterminate while an effect it let go is open', async () => {
+    const rig = await requestRig({}, { authorize: forHops(() => ({ allow: false })) });
+    await rig.run(
+      inlineTool(async (context) => {
+        void context.perform({ name: 'sent' }, () => new Promise(() => undefined));
+        await context.perform({ name: 'then' }, async () => undefined);
+        await context.authorizeHop(HOP);
+      }),
+    );
+    expect(rig.ended).toMatchObject([{ status: 'indeterminate', intents: [{ state: 'dispatched' }, {}] }]);
     await closeFake(rig);
   });
 

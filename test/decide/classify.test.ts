@@ -126,7 +126,8 @@ describe('classify', () => {
         const late = record.discardLate && record.stops[0] !== undefined && record.stops[0].state !== 'draining';
         const got = late ? null : record.outcome;
         if (record.rejected !== null) expect(status).toBe('rejected');
-        else if (record.denied !== null) expect(status).toBe('denied');
+        else if (record.denied !== null && record.intents.length === 0) expect(status).toBe('denied');
+        else if (record.denied !== null) expect(status).toBe(record.intents.some(isOpen) ? 'indeterminate' : 'failed');
         else if (got?.kind === 'value' && got.accepted) expect(status).toBe('succeeded');
         else if (record.intents.some(isOpen)) expect(status).toBe('indeterminate');
         else expect(['failed', 'cancelled', 'timed-out', 'interrupted']).toContain(status);

@@ -6,6 +6,7 @@
 import { ActorTree } from '../../src/isolate/actor-tree.ts';
 import { Isolate } from '../../src/isolate/isolate.ts';
 import type { Occupant } from '../../src/isolate/occupant.ts';
+import type { TenureExit, TenureListener } from '../../src/isolate/tenure.ts';
 import type { RunMessage } from '../../src/wire/protocol.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 import { FakeTenure, type Far } from '../support/fake-tenure.ts';
@@ -21,7 +22,7 @@ const ctx = {
 };
 export const RUN = { module: 'file:///fake.mjs', exportName: 'default', effects: 'none', input: 1, ctx } as const;
 
-export function isolateRig(far: Far = {}) {
+export function isolateRig(far: Far = {}, condemns: () => boolean = () => true) {
   const clock = new FakeClock();
   const tenure = new FakeTenure(far, 0);
   const heard: string[] = [];
@@ -39,7 +40,15 @@ export function isolateRig(far: Far = {}) {
     onProtocolViolation: () => heard.push('keeper: violation'),
   };
   const actors = new ActorTree('supervisor-1', () => violations.push(null), null);
-  const isolate = new Isolate({ kind: 'thread', clock, killMs: 100, actors, keeper, condemns: () => true }, tenure);
+  let listener: TenureListener | null = null;
+  const { listen } = tenure;
+  tenure.listen = (hears) => {
+    listener = hears;
+    listen.call(tenure, hears);
+  };
+  /** It has ended, and left something behind. */
+  const remains = (exit: TenureExit, reason: string) => listener?.onRemains?.(exit, reason);
+  const isolate = new Isolate({ kind: 'thread', clock, killMs: 100, actors, keeper, condemns }, tenure);
   /** Leases it and starts a run on it. */
   const run = async (message: Partial<RunMessage> = {}) => {
     const seq = isolate.occupy(occupant);
@@ -47,7 +56,7 @@ export function isolateRig(far: Far = {}) {
     await settle();
     return seq;
   };
-  return { clock, tenure, heard, violations, occupant, isolate, run };
+  return { clock, tenure, heard, violations, occupant, isolate, run, remains };
 }
 
 /** The same, booted and idle, with a clean list. */

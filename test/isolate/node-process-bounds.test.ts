@@ -53,6 +53,7 @@ function openRig() {
       heard.push((record as { t?: string } | undefined)?.t);
       wake();
     },
+    onRemains: ({ code, signal }, reason) => heard.push(`remains ${signal ?? code}: ${reason}`),
     onExit: ({ code, signal }) => {
       heard.push(`exit ${signal ?? code}`);
       wake();
@@ -154,6 +155,16 @@ describe('the words', () => {
     expect(rig.heard).toEqual([]);
   });
 
+  it.each([[{ valueOf: 1, toString: 1 }], ['5'], [0.5], [Number.POSITIVE_INFINITY], [null], [[[]]]])(
+    'make no credit of %j, and throw nothing',
+    async (credit) => {
+      const rig = openRig();
+      await boot(rig);
+      rig.say({ t: 'log', seq: 0, message: '', level: 'info', fields: null, dropped: 0, credit });
+      expect(rig.tenure.words[WORD.CREDIT]).toBe(0);
+    },
+  );
+
   it('make credit of what was read, in steps, and of no nonsense', async () => {
     const rig = openRig();
     await boot(rig);
@@ -179,7 +190,7 @@ describe('an end', () => {
     expect(rig.clock.pending).toBe(0);
   });
 
-  it('is not told while something of it lives, and is once that is gone', async () => {
+  it('is told at once while something of it lives, and its exit once that is gone', async () => {
     const rig = openRig();
     await boot(rig);
     rig.backend.found = async () => [survivor()];
@@ -188,11 +199,13 @@ describe('an end', () => {
     rig.end(null, 'SIGKILL');
     await rig.clock.advance(500);
     await settle();
-    expect(rig.heard).toEqual([]);
+    const remains = 'remains SIGKILL: not permitted to end sleep (4300)';
+    expect(rig.heard).toEqual([remains]);
+    expect(rig.tenure.exit).toBeNull();
     rig.backend.found = async () => [];
     await rig.clock.advance(1_000);
     await rig.until('exit SIGKILL');
-    expect(rig.heard).toEqual(['exit SIGKILL', 'gone']);
+    expect(rig.heard).toEqual([remains, 'exit SIGKILL', 'gone']);
   });
 
   it('that is never seen is never told', async () => {

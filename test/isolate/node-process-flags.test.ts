@@ -6,8 +6,11 @@ import { FatalText } from '../../src/isolate/node-process-fatal.ts';
 import { isolateEnv, memoryFlags, permissionFlags } from '../../src/isolate/node-process-flags.ts';
 
 const NONE = { fsRead: [], fsWrite: [], childProcess: false, worker: false };
-const WORDS =
-  '\n<--- Last few GCs --->\n\nFATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n';
+const PID = 4_242;
+const FATAL = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n';
+const accountOf = (pid: number) =>
+  `\n<--- Last few GCs --->\n\n[${pid}:0x22780e20]       32 ms: Mark-Compact 17.0 (26.7) -> 16.0 (49.7) MB\n\n`;
+const WORDS = `${accountOf(PID)}<--- JS stacktrace --->\n\n${FATAL}`;
 
 describe('memoryFlags', () => {
   it('are those that were asked for, in whole megabytes of at least one', () => {
@@ -54,7 +57,7 @@ describe('isolateEnv', () => {
 
 describe('the last words of Node', () => {
   const errorAfter = (text: string, code: number | null, signal: string | null) => {
-    const fatal = new FatalText();
+    const fatal = new FatalText(PID);
     for (const byte of Buffer.from(text)) fatal.push(Uint8Array.of(byte));
     return fatal.errorOf(code, signal);
   };
@@ -70,6 +73,15 @@ describe('the last words of Node', () => {
     expect(errorAfter(WORDS, 1, null)).toBeNull();
     expect(errorAfter(WORDS, null, 'SIGKILL')).toBeNull();
     expect(errorAfter('heap out of memory\n', null, 'SIGABRT')).toBeNull();
+  });
+
+  it.each([
+    ['alone', FATAL],
+    ['after a heading without an account', `\n<--- Last few GCs --->\n\n${FATAL}`],
+    ['after the account of another process', `${accountOf(PID + 1)}${FATAL}`],
+    ['before the account', `${FATAL}${accountOf(PID)}`],
+  ])("are not a tool's own that say the same %s", (_, text) => {
+    expect(errorAfter(text, null, 'SIGABRT')).toBeNull();
   });
 
   it('are looked for in the end of what was written only', () => {

@@ -108,6 +108,20 @@ describe('the result of an HTTP tool', () => {
     expect([asked.length, server.heads.length]).toEqual([2, 1]);
   });
 
+  it('is failed at a refused hop once a POST was applied, and says so', async () => {
+    const server = await servers.raw((socket) =>
+      socket.write('HTTP/1.1 307 Temporary Redirect\r\nlocation: /next\r\ncontent-length: 0\r\n\r\n'),
+    );
+    const supervisor = open({ authorize: ({ kind }) => ({ allow: kind === 'run' }) as { allow: true } });
+    const result = await supervisor.runTool(toolOf('POST', { redirects: 3 }), server.url);
+    expect(result).toMatchObject({
+      status: 'failed',
+      error: { code: 'ERR_LEASEHOLD_DENIED' },
+      intents: [{ state: 'applied' }],
+    });
+    expect(server.heads).toHaveLength(1);
+  });
+
   it('is failed and names the limit that stops', async () => {
     const server = await servers.http((_request, response) => response.end('abc'));
     const tool = toolOf('GET', { limits: { bodyBytes: 2 }, onLimit: 'stop' });

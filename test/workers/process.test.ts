@@ -111,6 +111,25 @@ describe('output of a process', () => {
     expect(far.exit).toBeNull();
   });
 
+  it.each([
+    [2_000, 8],
+    [1_000, 64],
+    [300, 600],
+    [200, 1_610],
+    [100, 7_800],
+    [20, 40_000],
+  ])('tells a host that did not read whether any is missing: %i lines of %i', async (lines, width) => {
+    const far = await openFarProcess({ tailBytes: 1_048_576 });
+    const seq = far.start('own-process', 'floodThenSpin', { lines, width });
+    await far.until('started');
+    far.block();
+    far.post({ t: 'stop', seq, kind: 'cancel', reason: null });
+    await far.untilSo(() => far.raw.stderr === 'written\n');
+    await far.end();
+    expect(far.text('stdout').length).toBeLessThan(lines * width);
+    expect(far.of('held').at(-1)?.bytes).toBeGreaterThan(0);
+  });
+
   it('swells no host that does not read: beyond the window only the tail is kept', async () => {
     const far = await openFarProcess({ tailBytes: 10_000 });
     const seq = far.start('own-process', 'floodOnStop', 20_000);
@@ -152,6 +171,15 @@ describe('a tool that reaches for the link', () => {
     const far = await openFarProcess();
     expect((await far.run('own-process', 'unreadable')).value).toBe('true');
     expect(far.foreign).toEqual([undefined]);
+  });
+
+  it('and puts setters where a list would be filled meets none', async () => {
+    const far = await openFarProcess();
+    expect((await far.run('own-process', 'stealFrames')).value).toBe(0);
+    expect(far.text('stdout')).toBe('said\n'.repeat(10));
+    expect((await far.looked(1)).findings).toContainEqual(
+      expect.objectContaining({ kind: 'intrinsic-changed', detail: 'Array.prototype: other keys' }),
+    );
   });
 
   it('and patches what writes sees no record', async () => {
