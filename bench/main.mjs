@@ -17,6 +17,7 @@ const NAMES = [
   'host-cost',
   'deep-queue',
   'looks',
+  'controls',
   'who-hangs',
   'durable',
 ];

@@ -6,6 +6,19 @@
  */
 
 export type { IsolateInfo } from './isolate/fleet-shape.ts';
+export type {
+  AttemptEnd,
+  BackoffOptions,
+  Issue,
+  PreparedContext,
+  PreparedExecution,
+  PreparedRun,
+  Repair,
+  RepairContext,
+  RepairOptions,
+  RetryOptions,
+  Validation,
+} from './model/control-shapes.ts';
 export { defineTool } from './model/define-tool.ts';
 export {
   CancelledError,
@@ -33,8 +46,6 @@ export type {
   Bounds,
   Inspector,
   OutputLimits,
-  PreparedContext,
-  PreparedRun,
   RunOptions,
   ScopeOptions,
   Share,
@@ -83,8 +94,18 @@ export { type FileBlobStoreOptions, fileBlobStore } from './record/file-blob-sto
 export { memoryBlobStore } from './record/memory-blob-store.ts';
 export { memoryEventLog } from './record/memory-event-log.ts';
 export type { CloseReport, Statistics } from './reports.ts';
+export type { Group, GroupStatistics } from './run/groups.ts';
 export type { ChildEnd, ShutdownReport } from './scope/child.ts';
+export type {
+  CoordinateOptions,
+  Coordination,
+  CoordinationError,
+  Done,
+  NextTurn,
+  Turn,
+} from './scope/coordinate.ts';
 export type { Ctx, Deadline } from './scope/ctx.ts';
+export type { ClaimOptions } from './scope/desk.ts';
 export type { RunScope } from './scope/scope-handle.ts';
 export type { Child, SpawnOptions } from './scope/spawned.ts';
 export { createSupervisor, type Supervisor } from './supervisor.ts';

@@ -11,11 +11,11 @@ import { Impairments } from './impairments.ts';
 import { ActorTree } from './isolate/actor-tree.ts';
 import { type Asking, Fleets } from './isolate/fleets.ts';
 import type { TenureSource } from './isolate/tenure.ts';
-import { invalidOption, LeaseholdError } from './model/errors.ts';
+import type { PreparedExecution, PreparedRun, Validation } from './model/control-shapes.ts';
 import { mintId } from './model/ids.ts';
 import { durationOr, optionsObject, refuseUnknown } from './model/option-checks.ts';
 import type { RunOptions, ScopeOptions, SupervisorOptions } from './model/option-shapes.ts';
-import { DEFAULTS, parseRunOptions, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
+import { DEFAULTS, parseSupervisorOptions, type SupervisorConfig } from './model/options.ts';
 import type { RecoveryReport } from './model/recovery.ts';
 import type { RunResult } from './model/result.ts';
 import { STATUSES, type Status } from './model/stop.ts';
@@ -23,16 +23,18 @@ import { settlesWithin } from './model/time.ts';
 import type { Tool } from './model/tool.ts';
 import { Opening } from './opening.ts';
 import { createRedactor } from './output/redaction.ts';
+import { Readiness } from './readiness.ts';
 import { memoryBlobStore } from './record/memory-blob-store.ts';
 import { memoryEventLog } from './record/memory-event-log.ts';
 import type { CloseReport, Statistics } from './reports.ts';
+import type { Group } from './run/groups.ts';
 import { Observers } from './run/observers.ts';
 import { Queue, type Waiting } from './run/queue.ts';
-import { Request } from './run/request.ts';
-import type { Ended, RequestHost } from './run/request-host.ts';
+import { RequestDesk } from './run/request-desk.ts';
+import type { Ended } from './run/request-host.ts';
 import { Aborts } from './scope/aborts.ts';
 import type { ScopeStop } from './scope/child.ts';
-import type { Ctx } from './scope/ctx.ts';
+import type { ClaimOptions } from './scope/desk.ts';
 import { RunScope, type ScopeHost } from './scope/run-scope.ts';
 import type { RunScope as ScopeHandle } from './scope/scope-handle.ts';
 
@@ -46,14 +48,14 @@ export class Supervisor implements AsyncDisposable {
   readonly #queue: Queue<Waiting & Asking>;
   readonly #observers: Observers;
   readonly #root: RunScope;
-  readonly #requestHost: RequestHost;
+  readonly #desk: RequestDesk;
   readonly #impairments: Impairments;
   readonly #opening: Opening;
+  readonly #readiness = new Readiness();
   readonly #ended: Record<Status, number>;
   #violations = 0;
   #closing: Promise<CloseReport> | null = null;
   #atClose: { settled: number; interrupted: number } | null = null;
-  #readying: { resolve: () => void; reject: (error: unknown) => void }[] = [];
   #worstCaseStopMs: number;
 
   /** `tenures`: where threads come from; by default Piscina. */
@@ -73,7 +75,7 @@ export class Supervisor implements AsyncDisposable {
       onViolation: violated,
       onIsolateEvent: (type, isolate) => this.#observers.tell({ type, isolate }),
       onImpairment: (reason) => this.#impairments.note('isolates', reason),
-      isAwaited: () => this.#readying.length > 0,
+      isAwaited: () => this.#readiness.isAwaited,
       waiting: (lane) => this.#queue.waiting(lane),
       waitingBeside: (lane) => this.#queue.waitingElsewhere(lane, (other) => kindOf(other) === kindOf(lane)),
     });
@@ -85,7 +87,7 @@ export class Supervisor implements AsyncDisposable {
     const blobs = config.blobs ?? memoryBlobStore();
     const redactor = createRedactor(config.redact);
     const aborts = new Aborts();
-    this.#requestHost = {
+    this.#desk = new RequestDesk({
       config,
       actors: this.#actors,
       eventLog,
@@ -104,15 +106,9 @@ export class Supervisor implements AsyncDisposable {
         return admit({ state, waiting, capacity, ahead, idle: this.#fleets.free(lane) });
       },
       onResult: (request, result) => this.#onResult(request, result),
-    };
-    const scopeHost: ScopeHost = {
-      clock: config.clock,
-      eventLog,
-      blobs,
-      aborts,
-      boundMs: stopBoundMs(config.defaults),
-      submit: (...call) => this.#submit(...call),
-    };
+    });
+    const boundMs = this.#worstCaseStopMs;
+    const scopeHost: ScopeHost = { clock: config.clock, eventLog, blobs, aborts, boundMs, desk: this.#desk };
     this.#root = new RunScope(scopeHost, null, undefined);
     const onDecided = () => this.#onDecided();
     this.#opening = new Opening({ config, eventLog, blobs, redactor, impairments: this.#impairments, onDecided });
@@ -125,11 +121,10 @@ export class Supervisor implements AsyncDisposable {
    * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DEGRADED` when isolates die at boot or the log fails, `ERR_LEASEHOLD_CLOSED`.
    */
   untilReady(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#readying.push({ resolve, reject });
-      this.#fleets.hasten();
-      this.#tellReady();
-    });
+    const ready = this.#readiness.until();
+    this.#fleets.hasten();
+    this.#tellReady();
+    return ready;
   }
 
   /**
@@ -150,12 +145,42 @@ export class Supervisor implements AsyncDisposable {
    * @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE` only.
    */
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
-    return this.#root.runAlone(tool, input, options);
+    return this.#desk.submit(this.#root, this.#root.ctxOfOwnRun(), tool, input, options) as Promise<RunResult<Out>>;
+  }
+
+  /** As `RunScope.validateRequest`. */
+  validateRequest<In, Out>(tool: Tool<In, Out>, input: unknown, options?: RunOptions): Validation {
+    return this.#desk.validate(tool, input, options);
+  }
+
+  /** As `RunScope.prepare`, under a run of its own. */
+  prepare<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<PreparedRun> {
+    return this.#desk.describe(this.#root, this.#root.ctxOfOwnRun(), tool, input, options);
+  }
+
+  /** As `RunScope.prepareExecution`, under a run of its own. */
+  prepareExecution<In, Out>(
+    tool: Tool<In, Out>,
+    input: NoInfer<In>,
+    options?: RunOptions,
+  ): Promise<PreparedExecution<Out>> {
+    const prepared = this.#desk.prepare(this.#root, this.#root.ctxOfOwnRun(), tool, input, options);
+    return prepared as Promise<PreparedExecution<Out>>;
+  }
+
+  /** As `RunScope.runPrepared`, for what any scope of this supervisor prepared. */
+  runPrepared<Out>(handle: PreparedExecution<Out>, options?: ClaimOptions): Promise<RunResult<Out>> {
+    return this.#root.runPrepared(handle, options);
   }
 
   /** Opens a scope for one run. Dispose of it: `await using`. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
   openScope(options?: ScopeOptions): ScopeHandle {
     return this.#root.open(options);
+  }
+
+  /** The requests that joined a group by their option, as counts. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
+  group(name: string): Group {
+    return this.#observers.groups.named(name);
   }
 
   statistics(): Statistics {
@@ -181,7 +206,7 @@ export class Supervisor implements AsyncDisposable {
   close(options: { readonly withinMs?: number } = {}): Promise<CloseReport> {
     try {
       const given = optionsObject<typeof options>('options', options);
-      refuseUnknown(given, new Set(['withinMs']), new Set(), 'close');
+      refuseUnknown(given, new Set(['withinMs']), 'close');
       const withinMs = durationOr('withinMs', given.withinMs, DEFAULTS.closeWithinMs);
       this.#closing ??= this.#close(withinMs);
       return this.#closing;
@@ -221,17 +246,6 @@ export class Supervisor implements AsyncDisposable {
     return Object.freeze({ ...this.#atClose, abandoned: Object.freeze(abandoned) });
   }
 
-  #submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult> {
-    let request: Request;
-    try {
-      request = new Request(this.#requestHost, scope, ctx, checkedTool(tool), parseRunOptions(options));
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    request.start(input);
-    return request.result;
-  }
-
   #onResult(request: Ended, { status, cause }: RunResult): void {
     this.#ended[status] += 1;
     this.#worstCaseStopMs = Math.max(this.#worstCaseStopMs, request.boundMs);
@@ -242,7 +256,7 @@ export class Supervisor implements AsyncDisposable {
 
   #onCapacity(): void {
     this.#queue.dispatch();
-    if (this.#readying.length > 0) this.#tellReady();
+    if (this.#readiness.isAwaited) this.#tellReady();
   }
 
   #onDecided(): void {
@@ -260,20 +274,9 @@ export class Supervisor implements AsyncDisposable {
   #tellReady(): void {
     const { state } = this.#actors;
     const refusal = admit({ state, waiting: 0, capacity: 1, ahead: 0, idle: 1 });
-    if (refusal === 'ok' && !(this.#opening.isOpen && this.#fleets.isFull)) return;
-    const waiting = this.#readying;
-    this.#readying = [];
-    for (const { resolve, reject } of waiting) {
-      if (refusal === 'ok') resolve();
-      else reject(new LeaseholdError(refusal, `The supervisor is ${state}: it will not be ready.`));
-    }
+    if (refusal !== 'ok') this.#readiness.refuse(refusal, state);
+    else if (this.#opening.isOpen && this.#fleets.isFull) this.#readiness.tell();
   }
-}
-
-function checkedTool(tool: unknown): Tool {
-  if (typeof tool === 'object' && tool !== null && 'work' in tool && 'outputRules' in tool && Object.isFrozen(tool))
-    return tool as Tool;
-  throw invalidOption('tool', tool, 'a tool made by defineTool');
 }
 
 /**

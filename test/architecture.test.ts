@@ -27,6 +27,7 @@ const LAYERS: Record<string, number> = {
   'src/authorize': 4,
   'src/tools': 5,
   src: 6,
+  'src/sync': 7,
   'src/cli': 8,
 };
 const INDEX = 7;
@@ -38,7 +39,7 @@ const DOORS: Record<string, readonly string[]> = {
   undici: ['src/tools/http-exchange.ts'],
   'better-sqlite3': ['src/sqlite'],
   'node:sqlite': ['src/sqlite'],
-  'node:worker_threads': ['src/isolate', 'src/wire', 'workers'],
+  'node:worker_threads': ['src/isolate', 'src/wire', 'src/sync', 'workers'],
   'node:child_process': ['src/process', 'workers'],
   'node:async_hooks': [],
 };

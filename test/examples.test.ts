@@ -51,6 +51,18 @@ describe('examples/charge-once', () => {
   });
 });
 
+describe('examples/retrying-call', () => {
+  it('tries three times under one key, and charges once', async () => {
+    expect(await linesOf('examples/retrying-call/retrying-call.mjs')).toEqual([
+      'attempt 1: indeterminate',
+      'attempt 2: indeterminate',
+      'attempt 3: succeeded',
+      'answer: charge 1',
+      '3 calls, 1 key, 1 charge',
+    ]);
+  });
+});
+
 describe('examples/charge-after-a-crash', () => {
   it('charges each order once, whatever its killed host had got to', async () => {
     const lines = await linesOf('examples/charge-after-a-crash/charge-after-a-crash.mjs');
@@ -66,6 +78,18 @@ describe('examples/charge-after-a-crash', () => {
       'order-4: succeeded, synced',
       'the host ended with 0',
       'charged: order-1, order-2, order-3, order-4',
+    ]);
+  });
+});
+
+describe('examples/agent-loop', () => {
+  it('takes turns until the assessor has no remark', async () => {
+    expect(await linesOf('examples/agent-loop/agent-loop.mjs')).toEqual([
+      'draft: timed-out',
+      'draft: Orders grew.',
+      '  name a figure; say what follows',
+      'draft: Orders grew by 12 %; we hire.',
+      'accepted after 3 turns: Orders grew by 12 %; we hire.',
     ]);
   });
 });
@@ -148,12 +172,14 @@ describe('examples', () => {
       (path) => path.split('/')[1] === path.split('/')[2]?.replace('.mjs', ''),
     );
     expect(programs).toEqual([
+      'examples/agent-loop/agent-loop.mjs',
       'examples/agent-tools/agent-tools.mjs',
       'examples/cancellable-batch/cancellable-batch.mjs',
       'examples/charge-after-a-crash/charge-after-a-crash.mjs',
       'examples/charge-once/charge-once.mjs',
       'examples/plugin-host/plugin-host.mjs',
       'examples/plugin-processes/plugin-processes.mjs',
+      'examples/retrying-call/retrying-call.mjs',
       'examples/tour/tour.mjs',
     ]);
   });

@@ -1,9 +1,10 @@
 /** What enters and leaves a tool: asynchronous schemas, secrets, onPrepared, and the stops that come meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { PreparedRun } from '../src/model/control-shapes.ts';
 import { defineTool } from '../src/model/define-tool.ts';
 import type { Event } from '../src/model/event.ts';
-import type { PreparedRun, RunOptions } from '../src/model/option-shapes.ts';
+import type { RunOptions } from '../src/model/option-shapes.ts';
 import type { RunResult } from '../src/model/result.ts';
 import type { ToolDefinition } from '../src/model/tool.ts';
 import { obedientFar } from './support/arbitraries.ts';

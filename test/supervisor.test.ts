@@ -224,13 +224,6 @@ describe('misuse', () => {
     await closeFake(host);
   });
 
-  it.each(['retry', 'repair', 'group'])('of %s rejects as not available', async (name) => {
-    const host = await openFakeHost(obedientFar);
-    const options = { [name]: 'x' };
-    await expect(host.supervisor.runTool(fakeTool(), 'value', options)).rejects.toEqual(code('NOT_AVAILABLE'));
-    await closeFake(host);
-  });
-
   it.each([null, {}, { module: 'x', exportName: 'y' }])('with %j for a tool rejects', async (tool) => {
     const host = await openFakeHost(obedientFar);
     await expect(host.supervisor.runTool(tool as never, 1 as never)).rejects.toThrow(

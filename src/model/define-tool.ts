@@ -62,7 +62,7 @@ export function toolTerms<I extends z.ZodType>(
   of: string,
 ): Pick<Tool, 'name' | 'input' | 'runTimeoutMs' | 'graceMs' | 'secrets'> {
   if (typeof definition !== 'object' || definition === null) throw invalidOption('definition', definition, 'an object');
-  refuseUnknown(definition, fields, new Set(), of);
+  refuseUnknown(definition, fields, of);
   const { name, input, secrets } = definition;
   if (typeof name !== 'string' || !NAME.test(name))
     throw invalidOption('name', name, `a string matching ${NAME.source}`);

@@ -62,6 +62,8 @@ export const ERROR_CODES = Object.freeze({
   DEGRADED: row(true, 'RefusedError', 'Isolates or the event log failed; admission is refused until they heal.'),
   PREPARED_NOT_CLAIMABLE: row(false, 'RefusedError', 'The prepared request is foreign, used or discarded.'),
   SCOPE_CLOSED: row(false, 'ScopeClosedError', 'The scope is closed; nothing can be started in it.'),
+  NEXT_FAILED: row(false, 'LeaseholdError', 'The next callback of a coordination threw; its error is the cause.'),
+  MAX_TURNS: row(false, 'LeaseholdError', 'A coordination did not end within maxTurns.'),
   INVALID_OPTION: row(false, 'LeaseholdError', 'An option is unknown, or its value is out of range.'),
   NOT_AVAILABLE: row(false, 'LeaseholdError', 'The option or facility is not available in this version or place.'),
   ENTRY_MISSING: row(false, 'LeaseholdError', 'The file that isolates run, a part of this package, is missing.'),

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 
-type Prefix = 'req' | 'lease' | 'isolate' | 'scope' | 'supervisor' | 'run';
+type Prefix = 'req' | 'lease' | 'isolate' | 'scope' | 'supervisor' | 'run' | 'prepared';
 
 /** Distinguishes this process (and this copy of the library) from every other in a shared log. */
 const origin = randomBytes(5).toString('hex');

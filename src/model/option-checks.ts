@@ -7,21 +7,10 @@
 import { invalidOption, LeaseholdError } from './errors.ts';
 import type { Observer } from './event.ts';
 
-/**
- * Refuses options nobody knows, and those of later versions when they are given.
- * @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` or `ERR_LEASEHOLD_NOT_AVAILABLE`
- */
-export function refuseUnknown(
-  options: object,
-  known: ReadonlySet<string>,
-  later: ReadonlySet<string>,
-  of: string,
-): void {
+/** Refuses options nobody knows. @throws LeaseholdError `ERR_LEASEHOLD_INVALID_OPTION` */
+export function refuseUnknown(options: object, known: ReadonlySet<string>, of: string): void {
   for (const name in options) {
     if (known.has(name) || (options as Record<string, unknown>)[name] === undefined) continue;
-    if (later.has(name)) {
-      throw new LeaseholdError('NOT_AVAILABLE', `Option "${name}" of ${of} is not available in this version.`);
-    }
     throw new LeaseholdError(
       'INVALID_OPTION',
       `Unknown option "${name}" of ${of}; known are ${[...known].join(', ')}.`,
@@ -40,10 +29,9 @@ export function optionsObject<T extends object>(name: string, value: T | undefin
 /** The options of one nested object, with unknown ones refused. */
 export function nested<T extends object>(name: string, value: T | undefined, known: ReadonlySet<string>): Partial<T> {
   const options = optionsObject<T>(name, value);
-  refuseUnknown(options, known, NONE, name);
+  refuseUnknown(options, known, name);
   return options;
 }
-const NONE: ReadonlySet<string> = new Set();
 
 /** Milliseconds, finite and above 0; `fallback` when undefined. */
 export function durationOr<F extends number | null>(name: string, value: unknown, fallback: F): number | F {

@@ -4,13 +4,17 @@
  * Invariant: public, optional, in milliseconds, bytes or counts, with the default told. Deliberately absent: their
  * checks and the frozen forms the rest of the code reads (`options.ts`), and options of later versions.
  */
+import type { PreparedContext, PreparedRun, Repair, RepairOptions, RetryOptions } from './control-shapes.ts';
 import type { Observer, OutputPiece, Progress } from './event.ts';
 import type { Permissions } from './permissions.ts';
 import type { Reconcile } from './recovery.ts';
 import type { FindingKind } from './result.ts';
 import type { BlobStore, EventLog } from './stores.ts';
 import type { Clock } from './time.ts';
+import type { Trace } from './trace.ts';
 import type { Effects, Hop, Isolation } from './work.ts';
+
+export type { Trace };
 
 /** Bounds in milliseconds: finite, above 0. */
 export interface Bounds {
@@ -148,6 +152,8 @@ export interface SupervisorOptions {
   readonly redact?: { readonly values?: readonly string[]; readonly keys?: readonly string[] };
   /** Asked once for each request, before it is admitted. Default: every request is allowed. */
   readonly authorize?: Authorizer;
+  /** For every request that says nothing of it. Default: none. */
+  readonly retry?: RetryOptions;
   /** Default: in memory, of the last 1 000 attempts. */
   readonly eventLog?: EventLog;
   /** Default: in memory, 64 MiB; beside an `eventLog` that survives, large inputs and values are then not kept. */
@@ -161,12 +167,6 @@ export interface SupervisorOptions {
   /** For tests. Default: this machine's. */
   readonly clock?: Clock;
   readonly inspect?: Inspector;
-}
-
-/** W3C trace context. */
-export interface Trace {
-  readonly traceparent: string;
-  readonly tracestate?: string;
 }
 
 export interface ScopeOptions {
@@ -185,28 +185,6 @@ export interface ScopeOptions {
   readonly observers?: readonly Observer[];
 }
 
-/** What is about to run, redacted and detached: the application may keep or change it. */
-export interface PreparedRun {
-  readonly tool: string;
-  readonly input: unknown;
-  readonly tenant: string;
-  readonly run: string;
-  readonly branch: string;
-  readonly effects: Effects;
-  readonly isolation: Isolation;
-  readonly limits: Readonly<Record<string, number>>;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-/** Under whose name it is about to run. */
-export interface PreparedContext {
-  readonly tenant: string;
-  readonly run: string;
-  readonly branch: string;
-  readonly signal: AbortSignal;
-  readonly trace: Trace;
-}
-
 export interface RunOptions {
   /** Cancels the request. */
   readonly signal?: AbortSignal;
@@ -220,12 +198,17 @@ export interface RunOptions {
   readonly onPrepared?: (ctx: PreparedContext, prepared: PreparedRun) => undefined;
   readonly onProgress?: (progress: Progress) => void;
   readonly onOutput?: (piece: OutputPiece) => void;
+  /** Replaces the supervisor's, whole; `{ attempts: 1 }` switches it off. */
+  readonly retry?: RetryOptions;
+  readonly repair?: Repair | RepairOptions;
   /** Whether a result that comes after a stop counts. Default `'keep'`. */
   readonly lateResults?: 'keep' | 'discard';
   /** Buffers of the input that are moved instead of cloned; they are empty here afterwards. */
   readonly transfer?: readonly ArrayBuffer[];
   /** Seeds the keys of intents, so that a repeated request has the same ones. */
   readonly idempotencyKey?: string;
+  /** Counts the request in the named group, see `supervisor.group`. 1 to 256 characters; nothing else joins it. */
+  readonly group?: string;
   /** At most 16, of at most 256 characters each. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly observers?: readonly Observer[];

@@ -6,6 +6,7 @@
  * pays for this.
  */
 import { availableParallelism } from 'node:os';
+import { type RetryConfig, retryOf } from './control-options.ts';
 import { invalidOption } from './errors.ts';
 import type { Observer } from './event.ts';
 import {
@@ -94,6 +95,7 @@ export interface SupervisorConfig {
   readonly redact: { readonly values: readonly string[]; readonly keys: readonly string[] };
   /** Null: every request is allowed. */
   readonly authorize: Authorizer | null;
+  readonly retry: RetryConfig | null;
   /** Null: the one in memory. */
   readonly eventLog: EventLog | null;
   readonly blobs: BlobStore | null;
@@ -123,10 +125,9 @@ function completed<T extends object>(
 
 const SUPERVISOR = names(
   ...['isolates', 'standby', 'maxAbandoned', 'queue', 'defaults', 'resourceLimits', 'share', 'recycle', 'restart'],
-  ...['limits', 'authorize', 'health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock', 'inspect'],
-  'reconcile',
+  ...['limits', 'authorize', 'retry', 'health', 'output', 'redact', 'eventLog', 'blobs', 'observers', 'clock'],
+  ...['inspect', 'reconcile'],
 );
-const SUPERVISOR_LATER = names('retry', 'repair');
 const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRangeSizeMb', 'stackSizeMb'] as const;
 
 /**
@@ -135,7 +136,7 @@ const THREAD_LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'co
  */
 export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorConfig {
   const given = optionsObject<SupervisorOptions>('options', options);
-  refuseUnknown(given, SUPERVISOR, SUPERVISOR_LATER, 'createSupervisor');
+  refuseUnknown(given, SUPERVISOR, 'createSupervisor');
   const queue = nested<{ capacity?: number }>('queue', given.queue, names('capacity'));
   const recycle = nested<{ maxLeases?: number; maxHeapMb?: number }>(
     'recycle',
@@ -182,6 +183,7 @@ export function parseSupervisorOptions(options?: SupervisorOptions): SupervisorC
       keys: listOf('redact.keys', redact.keys, isString, 'strings'),
     }),
     authorize: functionOr('authorize', given.authorize),
+    retry: retryOf(given.retry),
     eventLog: objectOr('eventLog', given.eventLog, ['append', 'read', 'openIntents']),
     blobs: objectOr('blobs', given.blobs, ['put', 'get']),
     reconcile: hooksOf(given.reconcile),

@@ -4,6 +4,7 @@
  * Invariants: null means none; a call without options gets one shared config, so it pays nothing. Deliberately absent:
  * the bounds that hold where a request gives none (the tool's, then the supervisor's).
  */
+import { type RepairConfig, type RetryConfig, repairOf, retryOf } from './control-options.ts';
 import { invalidOption } from './errors.ts';
 import type { Observer } from './event.ts';
 import {
@@ -30,22 +31,24 @@ export interface RunConfig {
   readonly onPrepared: NonNullable<RunOptions['onPrepared']> | null;
   readonly onProgress: NonNullable<RunOptions['onProgress']> | null;
   readonly onOutput: NonNullable<RunOptions['onOutput']> | null;
+  /** Null: the supervisor's. */
+  readonly retry: RetryConfig | null;
+  readonly repair: RepairConfig | null;
   readonly lateResults: 'keep' | 'discard';
   readonly transfer: readonly ArrayBuffer[];
   readonly idempotencyKey: string | null;
   readonly labels: Readonly<Record<string, string>>;
+  readonly group: string | null;
   readonly observers: readonly Observer[];
 }
 
 const MAX_LABELS = 16;
 const RUN: ReadonlySet<string> = new Set([
   ...['signal', 'operationTimeoutMs', 'runTimeoutMs', 'graceMs', 'queueTimeoutMs', 'onPrepared', 'onProgress'],
-  ...['onOutput', 'lateResults', 'transfer', 'idempotencyKey', 'labels', 'observers'],
+  ...['onOutput', 'retry', 'repair', 'lateResults', 'transfer', 'idempotencyKey', 'labels', 'group', 'observers'],
 ]);
-const RUN_LATER: ReadonlySet<string> = new Set(['retry', 'repair', 'group']);
 const SCOPE: ReadonlySet<string> = new Set(['tenant', 'run', 'branch', 'deadlineMs', 'signal', 'trace', 'observers']);
 const FORK: ReadonlySet<string> = new Set([...SCOPE].filter((name) => name !== 'tenant' && name !== 'run'));
-const NO_LATER: ReadonlySet<string> = new Set();
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({});
 
 const isBuffer = (x: unknown): x is ArrayBuffer => Object.prototype.toString.call(x) === '[object ArrayBuffer]';
@@ -61,7 +64,7 @@ export function parseRunOptions(options?: RunOptions): RunConfig {
 
 function complete(options: RunOptions): RunConfig {
   const given = optionsObject<RunOptions>('options', options);
-  refuseUnknown(given, RUN, RUN_LATER, 'runTool');
+  refuseUnknown(given, RUN, 'runTool');
   return Object.freeze<RunConfig>({
     signal: signalOr('signal', given.signal),
     operationTimeoutMs: operationTimeout(given.operationTimeoutMs),
@@ -71,15 +74,16 @@ function complete(options: RunOptions): RunConfig {
     onPrepared: functionOr('onPrepared', given.onPrepared),
     onProgress: functionOr('onProgress', given.onProgress),
     onOutput: functionOr('onOutput', given.onOutput),
+    retry: retryOf(given.retry),
+    repair: repairOf(given.repair),
     lateResults: wordOr('lateResults', given.lateResults, LATE_RESULTS, 'keep'),
     transfer: listOf('transfer', given.transfer, isBuffer, 'ArrayBuffers'),
     idempotencyKey: textOr('idempotencyKey', given.idempotencyKey, null),
     labels: labelsOf(given.labels),
+    group: textOr('group', given.group, null),
     observers: observersOf(given.observers),
   });
 }
-const UNSAID = complete({});
-
 /** Unlike every other duration: what is not positive, and infinity, select none, so that a computed rest can be passed. */
 function operationTimeout(value: unknown): number | null {
   if (value === undefined) return null;
@@ -105,6 +109,8 @@ function labelsOf(value: Readonly<Record<string, string>> | undefined): Readonly
   return Object.freeze(Object.fromEntries(entries)) as Readonly<Record<string, string>>;
 }
 
+const UNSAID = complete({});
+
 export interface ScopeConfig {
   readonly tenant: string;
   /** Null: to be minted. */
@@ -120,7 +126,7 @@ export interface ScopeConfig {
 /** Completes the options of `openScope`; throws as `parseRunOptions` does. */
 export function parseScopeOptions(options?: ScopeOptions): ScopeConfig {
   const given = optionsObject<ScopeOptions>('options', options);
-  refuseUnknown(given, SCOPE, NO_LATER, 'openScope');
+  refuseUnknown(given, SCOPE, 'openScope');
   return Object.freeze<ScopeConfig>({
     tenant: textOr('tenant', given.tenant, 'default'),
     run: textOr('run', given.run, null),
@@ -135,7 +141,7 @@ export function parseScopeOptions(options?: ScopeOptions): ScopeConfig {
 /** The options of `fork` as they were given; throws as `parseRunOptions` does, also for `tenant` and `run`. */
 export function forkOptions(options?: Omit<ScopeOptions, 'tenant' | 'run'>): Omit<ScopeOptions, 'tenant' | 'run'> {
   const given = optionsObject<Omit<ScopeOptions, 'tenant' | 'run'>>('options', options);
-  refuseUnknown(given, FORK, NO_LATER, 'fork');
+  refuseUnknown(given, FORK, 'fork');
   return given;
 }
 

@@ -78,6 +78,6 @@ export interface InlineContext {
    * a `NotAppliedError` says that nothing happened. @throws what the effect throws; a refusal when it was not let go
    */
   perform<T>(intent: { readonly name: string; readonly key?: string }, effect: (key: string) => Promise<T>): Promise<T>;
-  /** Asks the application's authorizer. @throws LeaseholdError `ERR_LEASEHOLD_DENIED`; the request is then denied. */
+  /** Asks the application's authorizer. @throws LeaseholdError `ERR_LEASEHOLD_DENIED`; the request is then denied, or failed when effects had been let go. */
   authorizeHop(hop: Hop): Promise<void>;
 }

@@ -50,8 +50,8 @@ export interface AttemptHost {
   onLeaseEnded(): void;
   /** Its lease has ended and its record is complete. Told once. */
   onEnded(): void;
-  /** Asks the authorizer for one more hop of an HTTP tool. @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DENIED` */
-  authorizeHop(hop: Hop): Promise<void>;
+  /** Asks the authorizer for one more hop of the attempt's HTTP tool. @throws (rejects with) LeaseholdError `ERR_LEASEHOLD_DENIED` */
+  authorizeHop(hop: Hop, attempt: number): Promise<void>;
 }
 
 export interface AttemptSetting {
@@ -63,6 +63,8 @@ export interface AttemptSetting {
   readonly redactor: Redactor;
   /** The instant the request began, from which every `atMs` counts. */
   readonly startedAt: number;
+  /** The instant from which this attempt waits: that of the request, or the end of the backoff before it. */
+  readonly arrivedAt: number;
   readonly names: AttemptNames;
   readonly tool: Tool;
   readonly input: unknown;

@@ -47,9 +47,9 @@ export class Attempt implements Startable, Stoppable, Gate {
   #drain: Drain | null = null;
 
   constructor(setting: AttemptSetting) {
-    const { actors, clock, startedAt } = setting;
+    const { actors, clock, startedAt, arrivedAt } = setting;
     this.#setting = setting;
-    this.lease = new Lease(actors, clock, startedAt);
+    this.lease = new Lease(actors, clock, arrivedAt);
     this.ledger = new Ledger(startedAt, setting.redactor);
     this.journal = new Journal(setting.eventLog, setting.names, clock);
     this.capture = new Capture(setting);

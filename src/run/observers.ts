@@ -3,11 +3,13 @@
  *
  * Invariants: events are frozen, numbered and in order, also when an observer starts something from within one; an observer
  * that throws is told once, through a diagnostic of its request or else of the next result, and hears no more. Nothing is built when nobody listens.
- * Deliberately absent: what the events say.
+ * Deliberately absent: what the events say, and what groups and channels make of them.
  */
 import type { Event, Observer, RequestEvent, SupervisorEvent } from '../model/event.ts';
 import type { Clock } from '../model/time.ts';
 import { toFailure } from '../wire/failure.ts';
+import { Channels } from './channels.ts';
+import { Groups } from './groups.ts';
 
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'seq' | 'at'> : never;
 export type UnstampedEvent = WithoutStamp<RequestEvent> | WithoutStamp<SupervisorEvent>;
@@ -18,7 +20,15 @@ interface Delivery {
   readonly onThrow: (error: unknown) => void;
 }
 
+/** What a request says of who is to hear of it. */
+interface Hearing {
+  readonly observers: readonly Observer[];
+  readonly group: string | null;
+}
+
 export class Observers {
+  readonly groups = new Groups();
+  readonly #channels = new Channels();
   readonly #clock: Clock;
   readonly #own: readonly Observer[];
   readonly #dropped = new WeakSet<Observer>();
@@ -32,14 +42,18 @@ export class Observers {
     this.#own = own;
   }
 
-  /** The supervisor's observers with further ones. Empty when nobody listens. */
-  with(...further: readonly (readonly Observer[])[]): readonly Observer[] {
-    return further.every(({ length }) => length === 0) ? this.#own : [...this.#own, ...further.flat()];
+  /** Who hears of a request: observers of the supervisor, of its scope and its own, in that order. Empty when nobody listens. */
+  with(scope: readonly Observer[], { observers, group }: Hearing): readonly Observer[] {
+    const isChannelled = this.#channels.hearsRequests;
+    if (scope.length === 0 && observers.length === 0 && group === null && !isChannelled) return this.#own;
+    const counting = group === null ? NOBODY : [this.groups.join(group)];
+    return [...this.#own, ...scope, ...observers, ...counting, ...(isChannelled ? [this.#channels] : NOBODY)];
   }
 
   /** Tells the supervisor's own observers. */
   tell(event: UnstampedEvent): void {
-    if (this.#own.length > 0) this.tellAll(this.#own, event, (error) => this.leave(brokenObserver(error)));
+    const hearers = this.#channels.hearsSupervisors ? [...this.#own, this.#channels] : this.#own;
+    if (hearers.length > 0) this.tellAll(hearers, event, (error) => this.leave(brokenObserver(error)));
   }
 
   /** Tells `hearers` in order; an event caused by a hearer comes after this one for everybody. */
@@ -85,6 +99,8 @@ export class Observers {
     }
   }
 }
+
+const NOBODY: readonly never[] = Object.freeze([]);
 
 /** What a diagnostic says of an observer that threw. */
 export function brokenObserver(error: unknown): string {

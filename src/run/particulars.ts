@@ -17,7 +17,7 @@ import type { Ctx } from '../scope/ctx.ts';
 import type { AttemptSetting } from './attempt-setting.ts';
 import type { RequestHost } from './request-host.ts';
 
-type Learned = 'host' | 'redactor' | 'input' | 'deadlines' | 'emit' | 'notifyPrepared';
+type Learned = 'host' | 'redactor' | 'arrivedAt' | 'input' | 'deadlines' | 'emit' | 'notifyPrepared';
 
 export interface Particulars extends Omit<AttemptSetting, Learned> {
   readonly options: RunConfig;

@@ -6,12 +6,25 @@
  */
 import type { Verdict } from '../decide/classify.ts';
 import { publicCode } from '../model/errors.ts';
-import type { Attempt, IntentRecord, LeaseRecord, RunError, RunResult, Timing } from '../model/result.ts';
+import type { Attempt, Diagnostic, IntentRecord, LeaseRecord, RunError, RunResult, Timing } from '../model/result.ts';
 import type { LeaseState } from '../model/stop.ts';
 import { isoTime } from '../model/time.ts';
 import { boundText, TEXT_LIMITS } from '../output/bounded.ts';
 import { EMPTY_OUTPUT } from '../output/capture-limits.ts';
 import type { Attempt as LiveAttempt } from './attempt.ts';
+
+/** What the attempts before the last one left behind. */
+export interface Past {
+  readonly attempts: readonly Attempt[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly dropped: RunResult['dropped'];
+  /** Of all of them, as known now. */
+  readonly intents: readonly IntentRecord[];
+  /** The error of the last of them. */
+  readonly error: RunError | null;
+  /** Whether the log took the end of each. */
+  readonly isLogged: boolean;
+}
 
 export interface ReportParts {
   readonly verdict: Verdict;
@@ -21,6 +34,9 @@ export interface ReportParts {
   readonly request: Omit<RunResult['request'], 'attempts'>;
   /** Null when none was made. */
   readonly attempt: LiveAttempt | null;
+  readonly past?: Past | null;
+  /** From the begin of the request until this attempt arrived: 0 for the first. */
+  readonly beforeMs?: number;
   /** Diagnostics of a request without an attempt. */
   readonly notes?: readonly string[];
   readonly intents: readonly IntentRecord[];
@@ -29,6 +45,8 @@ export interface ReportParts {
   readonly boundMs: number;
   readonly durability: RunResult['durability'];
 }
+
+type TimingParts = Pick<ReportParts, 'attempt' | 'startedWall' | 'totalMs' | 'boundMs' | 'beforeMs'>;
 
 const NONE: readonly never[] = Object.freeze([]);
 const NOTHING_DROPPED = Object.freeze({ diagnostics: 0, logLines: 0, lateEvents: 0 });
@@ -42,14 +60,25 @@ const NOTHING_SPENT: Readonly<Record<LeaseState, number>> = Object.freeze({
   quarantined: 0,
 });
 
+/** One attempt, as its request tells of it. */
+export function summaryOf(
+  number: number,
+  { status, cause }: Verdict,
+  lease: LeaseRecord | null,
+  timing: Timing,
+): Attempt {
+  return Object.freeze({ number, status, cause, lease, timing });
+}
+
 export function report<T>(parts: ReportParts): RunResult<T> {
-  const { verdict, attempt, request } = parts;
+  const { verdict, attempt, request, past = null } = parts;
   const { status, cause } = verdict;
   const lease = attempt === null ? null : leaseOf(attempt);
   const timing = timingOf(parts);
   const also = verdict.also.length === 0 ? NONE : Object.freeze([...verdict.also]);
+  const before = past?.attempts ?? NONE;
   const attempts: readonly Attempt[] =
-    attempt === null ? NONE : Object.freeze([Object.freeze({ number: 1, status, cause, lease, timing })]);
+    attempt === null ? NONE : Object.freeze([...before, summaryOf(before.length + 1, verdict, lease, timing)]);
   // The verdict makes `status`, `ok`, `value` and `error` agree: a code stands exactly where nothing succeeded.
   return Object.freeze({
     status,
@@ -61,15 +90,15 @@ export function report<T>(parts: ReportParts): RunResult<T> {
     late: status === 'succeeded' || status === 'failed' ? (attempt?.late ?? null) : null,
     request: Object.freeze({ ...request, attempts }),
     lease,
-    timing,
+    timing: before.length === 0 ? timing : wholeTiming(before, timing, parts),
     exit: attempt?.exit ? Object.freeze({ code: attempt.exit.code, signal: attempt.exit.signal ?? null }) : null,
     output: attempt === null ? EMPTY_OUTPUT : attempt.capture.output(isOutputWhole(attempt), isCutOff(attempt)),
     intents:
       parts.intents.length === 0 ? NONE : Object.freeze(parts.intents.map((intent) => Object.freeze({ ...intent }))),
     durability: parts.durability,
-    diagnostics: attempt?.capture.diagnostics ?? diagnosticsOf(parts.notes ?? NONE),
+    diagnostics: attempt === null ? diagnosticsOf(parts.notes ?? NONE) : toldOf(attempt, past),
     logs: attempt?.capture.logs ?? NONE,
-    dropped: attempt === null ? droppedOf(parts.notes ?? NONE) : Object.freeze(attempt.capture.dropped),
+    dropped: attempt === null ? droppedOf(parts.notes ?? NONE) : droppedIn(attempt, past),
   }) as RunResult<T>;
 }
 
@@ -93,7 +122,24 @@ function droppedOf({ length }: readonly string[]): RunResult['dropped'] {
   return diagnostics === 0 ? NOTHING_DROPPED : Object.freeze({ ...NOTHING_DROPPED, diagnostics });
 }
 
-function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {
+/** Those of all attempts, the last one's last. */
+export function toldOf({ capture }: LiveAttempt, past: Past | null): RunResult['diagnostics'] {
+  if (past === null) return capture.diagnostics;
+  return Object.freeze([...past.diagnostics, ...capture.diagnostics].slice(0, TEXT_LIMITS.diagnostics));
+}
+
+export function droppedIn({ capture }: LiveAttempt, past: Past | null): RunResult['dropped'] {
+  if (past === null) return Object.freeze(capture.dropped);
+  const { diagnostics, logLines, lateEvents } = capture.dropped;
+  const over = past.diagnostics.length + capture.diagnostics.length - TEXT_LIMITS.diagnostics;
+  return Object.freeze({
+    diagnostics: past.dropped.diagnostics + diagnostics + Math.max(0, over),
+    logLines: past.dropped.logLines + logLines,
+    lateEvents: past.dropped.lateEvents + lateEvents,
+  });
+}
+
+export function leaseOf({ lease, isolate, findings }: LiveAttempt): LeaseRecord {
   return Object.freeze({
     id: lease.id,
     isolate: isolate === null ? null : Object.freeze({ id: isolate.id, kind: isolate.kind }),
@@ -114,15 +160,32 @@ export function isCutOff({ ledger, exit }: LiveAttempt): boolean {
   return ledger.stops.length > 0 || (exit?.signal ?? null) !== null;
 }
 
-function timingOf({ attempt, startedWall, totalMs, boundMs }: ReportParts): Timing {
+/** Of the attempt alone; of the whole request where it is the only one. */
+export function timingOf({ attempt, startedWall, totalMs, boundMs, beforeMs = 0 }: TimingParts): Timing {
   const spent = attempt?.lease.spent ?? NOTHING_SPENT;
   return Object.freeze({
-    startedAt: isoTime(startedWall),
+    startedAt: isoTime(startedWall + beforeMs),
     queuedMs: spent.queued,
     acquiredMs: spent.acquired,
     runningMs: spent.running,
     terminatingMs: spent.terminating,
     drainingMs: spent.draining,
+    totalMs: totalMs - beforeMs,
+    boundMs,
+  });
+}
+
+/** States summed over attempts; the waits between them are in `totalMs` alone. */
+function wholeTiming(before: readonly Attempt[], last: Timing, { startedWall, totalMs, boundMs }: TimingParts): Timing {
+  const sum = (state: 'queuedMs' | 'acquiredMs' | 'runningMs' | 'terminatingMs' | 'drainingMs') =>
+    before.reduce((ms, { timing }) => ms + timing[state], last[state]);
+  return Object.freeze({
+    startedAt: isoTime(startedWall),
+    queuedMs: sum('queuedMs'),
+    acquiredMs: sum('acquiredMs'),
+    runningMs: sum('runningMs'),
+    terminatingMs: sum('terminatingMs'),
+    drainingMs: sum('drainingMs'),
     totalMs,
     boundMs,
   });

@@ -5,15 +5,13 @@
  * nothing of it is admitted but after the authorizer's yes; every wait of its own also ends on a stop or its bound.
  * Deliberately absent: the lease and its stops (`attempt.ts`).
  */
-import { authorize, unanswered } from '../authorize/authorize.ts';
 import type { Admission } from '../decide/admission.ts';
 import { type Lane, laneOf } from '../decide/lanes.ts';
 import type { Asking } from '../isolate/fleets.ts';
 import type { Isolate } from '../isolate/isolate.ts';
-import { CancelledError, DeniedError } from '../model/errors.ts';
+import { DeniedError } from '../model/errors.ts';
 import type { RunConfig } from '../model/options.ts';
 import type { RunResult } from '../model/result.ts';
-import { ALLOWED, type Ruling } from '../model/ruling.ts';
 import type { Tool } from '../model/tool.ts';
 import type { Hop } from '../model/work.ts';
 import type { Redactor } from '../output/redaction.ts';
@@ -21,24 +19,28 @@ import { Budget } from '../scope/budget.ts';
 import { fateOf, type ScopeChild, type ScopeStop } from '../scope/child.ts';
 import type { Ctx } from '../scope/ctx.ts';
 import type { RunScope } from '../scope/run-scope.ts';
-import { askedInput } from './asked-input.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, BareEvent, IncomingStop } from './attempt-setting.ts';
-import { silent } from './capture.ts';
-import { conclude, type End } from './conclusion.ts';
+import { type Conclusion, conclude, type End, resultOf } from './conclusion.ts';
 import { Early } from './early.ts';
 import { Hops } from './hops.ts';
+import { type Accepted, type Checked, Intake } from './intake.ts';
 import { redactedLabels } from './labels.ts';
-import { brokenObserver } from './observers.ts';
 import { type Particulars, particularsOf, preparedOf } from './particulars.ts';
 import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
+import type { Past } from './report.ts';
 import type { RequestHost } from './request-host.ts';
-import { redactorFor } from './secrets.ts';
-import { unvalidated, type Validated, validate } from './validate.ts';
+import { detached, type Serial, type Series, seriesOf } from './series.ts';
+import { tellerOf } from './teller.ts';
 import { ValueCheck } from './value-check.ts';
 
-export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
+export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial {
+  readonly id: string;
+  readonly name: string;
+  readonly tenant: string;
+  readonly definition: Tool;
+  readonly boundMs: number;
   readonly lane: Lane;
   readonly result: Promise<RunResult>;
   readonly #host: RequestHost;
@@ -46,9 +48,14 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   #fixed: Particulars;
   readonly #emit: (event: BareEvent) => void;
   readonly #budget: Budget;
+  readonly #intake: Intake;
+  /** Null: there is one attempt. */
+  readonly #series: Series | null;
   readonly #early: Early;
   #redactor: Redactor;
   #labels: Readonly<Record<string, string>>;
+  #input: unknown = undefined;
+  #arrivedAt: number;
   #attempt: Attempt | null = null;
   #hops: Hops | null = null;
   #check: ValueCheck | null = null;
@@ -62,17 +69,21 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     this.#host = host;
     this.#scope = scope;
     this.#fixed = particularsOf(host, ctx, tool, options);
+    this.id = this.#fixed.names.requestId;
+    this.name = tool.name;
+    this.tenant = ctx.tenant;
+    this.definition = tool;
+    this.boundMs = this.#fixed.boundMs;
     this.#redactor = host.redactor;
     this.#labels = redactedLabels(options.labels, host.redactor);
     const { clock, startedAt } = this.#fixed;
     this.#budget = new Budget(clock, startedAt, options.operationTimeoutMs, scope.deadline);
     this.#early = new Early(this.#budget);
-    const hearers = host.observers.with(scope.observers, options.observers);
-    const { tenant, run, branch } = ctx;
-    const names = { requestId: this.id, tool: tool.name, tenant, run, branch };
-    const told = (event: BareEvent) =>
-      host.observers.tellAll(hearers, { ...names, ...event }, (error) => this.#note(brokenObserver(error)));
-    this.#emit = hearers.length === 0 ? silent : told;
+    this.#arrivedAt = startedAt;
+    this.#intake = new Intake(this.#fixed, this.#budget, host.config.authorize, this.#early);
+    this.#series = seriesOf(this, host.config.retry, this.#fixed, this.#budget, this.#early, this.#intake);
+    const hearers = host.observers.with(scope.observers, options);
+    this.#emit = tellerOf(host.observers, hearers, this.#fixed, (message) => this.#note(message));
     this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -80,45 +91,32 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     this.#listen();
   }
 
-  get id(): string {
-    return this.#fixed.names.requestId;
-  }
-  get name(): string {
-    return this.definition.name;
-  }
-  get tenant(): string {
-    return this.#fixed.names.tenant;
-  }
-  get definition(): Tool {
-    return this.#fixed.tool;
-  }
   get since(): number {
-    return this.#fixed.startedAt;
-  }
-  get boundMs(): number {
-    return this.#fixed.boundMs;
+    return this.#arrivedAt;
   }
 
-  /** Begins. Everything up to the post to an isolate happens within this call, unless a schema or the authorizer takes its time. */
-  start(input: unknown): void {
+  /**
+   * Begins. Everything up to the post to an isolate happens within this call, unless a schema or the authorizer takes its time.
+   * `accepted`: what a schema has accepted before stands for the input.
+   */
+  start(input: unknown, accepted: Accepted | null = null): void {
     this.#scope.adopt(this);
     this.#host.actors.tell({ type: 'REQUEST', request: this.id });
     this.#emit({ type: 'request.started', labels: this.#labels });
-    const admission = this.#admission(0);
+    const admission = this.admission(0);
     if (admission !== 'ok') {
       this.#finish({ rejected: admission });
       return;
     }
     this.#host.queue.expect();
-    const validated = validate(this.definition.input, input, 'The input');
-    if (validated instanceof Promise) {
-      void this.#budget.within(this.#fixed.bounds.validateMs, validated).then((settled) => this.#proceed(settled));
-    } else this.#proceed(validated);
+    const receive = (checked: Checked) => this.#receive(checked);
+    if (accepted === null) this.#intake.check(input, this.#redactor, receive);
+    else this.#intake.admit(accepted, this.#redactor, receive);
   }
 
   stop(stop: ScopeStop | IncomingStop): void {
-    if (this.#attempt === null) this.#early.stop(stop);
-    else if (this.#check?.isGoingOn === true) this.#check.enter(stop);
+    if (this.#check?.isGoingOn === true) this.#check.enter(stop);
+    else if (this.#attempt === null || this.#isBetween) this.#early.stop(stop);
     else this.#attempt.stop(stop);
     this.#budget.wake();
   }
@@ -131,7 +129,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   }
 
   stopIfWaiting(stop: ScopeStop): void {
-    if (this.#attempt === null || this.#attempt.lease.state === 'queued') this.stop(stop);
+    if (this.#attempt === null || this.#isBetween || this.#attempt.lease.state === 'queued') this.stop(stop);
   }
 
   grant(isolate: Isolate): void {
@@ -148,110 +146,83 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
     this.#budget.wake();
   }
 
-  async authorizeHop(hop: Hop): Promise<void> {
-    if (this.#hops === null) throw new DeniedError('DENIED', 'Only inline work goes through hops.');
+  async authorizeHop(hop: Hop, attempt: number): Promise<void> {
+    if (this.#hops === null || attempt !== this.#number)
+      throw new DeniedError('DENIED', 'The attempt that this hop belongs to is over.');
     await this.#hops.authorize(hop);
   }
 
   onEnded(): void {
-    const { answer = null, refusal = null } = this.#attempt ?? {};
+    const attempt = this.#attempt;
+    if (attempt === null) return;
+    const { refusal, answer } = attempt;
     const denied = this.#hops?.denial ?? null;
     if (refusal !== null) this.#finish({ refusal });
     else if (denied !== null) this.#finish({ denied });
     else if (answer === null) this.#finish({});
-    else if (!answer.ok)
-      this.#finish({ outcome: { kind: 'exception', code: answer.failure.code, ofStop: answer.failure.ofStop } });
-    else if (this.#check !== null) this.#check.run(this.definition.output, answer.value, (end) => this.#finish(end));
+    else if (answer.ok) this.#check?.run(this.definition.output, answer.value, (end) => this.#finish(end));
+    else this.#finish({ outcome: { kind: 'exception', code: answer.failure.code, ofStop: answer.failure.ofStop } });
   }
 
   #note(message: string): void {
     if (this.#reported) this.#host.observers.leave(this.#redactor.text(message, { end: true }));
-    else if (this.#attempt !== null) this.#attempt.capture.note('OBSERVER_THREW', message);
-    else this.#early.notes.push(message);
+    else if (this.#attempt === null || this.#isBetween) this.#early.notes.push(message);
+    else this.#attempt.capture.note('OBSERVER_THREW', message);
   }
 
-  #admission(held: 0 | 1): Admission {
+  admission(held: 0 | 1): Admission {
     return this.#scope.closed ? 'CLOSED' : this.#host.admit(this.lane, held);
   }
 
-  #proceed(validated: Validated | null): void {
-    const { validateMs } = this.#fixed.bounds;
-    if (validated === null && this.#early.stops.length === 0)
-      this.#refuse({ rejected: 'INVALID_INPUT', complaint: unvalidated('The input', validateMs) });
-    // Stopped before its input was accepted: that input is neither shown nor asked for its secrets.
-    else if (validated === null) this.#enqueue(undefined);
-    else if (!validated.ok) this.#refuse({ rejected: 'INVALID_INPUT', complaint: validated });
+  /** An attempt has ended, and whether another one follows is not decided, or that one has not begun. */
+  get #isBetween(): boolean {
+    return this.#series !== null && this.#attempt?.lease.ended === true;
+  }
+  get #number(): number {
+    return this.#series?.number ?? 1;
+  }
+
+  #receive(checked: Checked): void {
+    if (checked !== 'stopped') this.accept(checked);
+    let end = checked === 'stopped' || checked.ok ? null : checked.end;
+    if (end === null && this.#host.config.authorize !== null && this.#early.stops.length === 0) {
+      // What held when the authorizer was asked may hold no more.
+      const admission = this.admission(1);
+      if (admission !== 'ok') end = { rejected: admission };
+    }
+    if (end === null) this.enqueue();
     else {
-      const redactor = redactorFor(this.definition, validated.value, this.#redactor);
-      if ('message' in redactor) this.#refuse({ rejected: 'INVALID_INPUT', complaint: redactor });
-      else {
-        this.#redactor = redactor;
-        this.#labels = redactedLabels(this.#labels, redactor);
-        this.#authorize(validated.value);
-      }
+      this.#host.queue.giveUp();
+      this.#finish(end);
     }
   }
 
-  #authorize(accepted: unknown): void {
-    const isAsked = this.#host.config.authorize !== null && this.#early.stops.length === 0;
-    const asked = isAsked ? askedInput(this.#fixed, accepted) : null;
-    if (asked === null) this.#enqueue(accepted);
-    else if ('message' in asked) this.#refuse({ rejected: 'NOT_CLONEABLE', complaint: asked });
-    else {
-      this.#fixed = { ...this.#fixed, transfer: asked.transfer };
-      const ruling = this.#ask(asked.input, null, Number.POSITIVE_INFINITY);
-      if (ruling instanceof Promise) void ruling.then((settled) => this.#obey(settled, asked.input));
-      else this.#obey(ruling, asked.input);
-    }
-  }
-
-  /** The one call of the authorizer. Whoever waits looks at the stops first: a wait that one of them ended says no here. */
-  #ask(input: unknown, hop: Hop | null, leftMs: number): Ruling | Promise<Ruling> {
-    const { authorize: authorizer } = this.#host.config;
-    if (authorizer === null) return ALLOWED;
-    const controller = new AbortController();
-    const { names, tool, options, bounds } = this.#fixed;
-    const question = { names, tool, input, labels: options.labels, hop };
-    const ruling = authorize(authorizer, question, controller.signal);
-    if (!(ruling instanceof Promise)) return ruling;
-    return this.#budget.within(Math.min(leftMs, bounds.authorizeMs), ruling).then((settled) => {
-      if (settled !== null) return settled;
-      controller.abort(new CancelledError('CANCELLED', 'The answer of the authorizer is awaited no longer.'));
-      return unanswered(bounds.authorizeMs);
-    });
-  }
-
-  #obey(ruling: Ruling, input: unknown): void {
-    if (this.#early.stops.length > 0) this.#enqueue(input);
-    else if (!ruling.allowed) this.#refuse({ denied: ruling });
-    else {
-      // What held when it was asked may hold no more.
-      const admission = this.#admission(1);
-      if (admission === 'ok') this.#enqueue(input);
-      else this.#refuse({ rejected: admission });
-    }
-  }
-
-  #refuse(end: End): void {
-    this.#host.queue.giveUp();
-    this.#finish(end);
+  accept({ input, redactor, transfer }: Pick<Accepted, 'redactor' | 'transfer'> & { readonly input?: unknown }): void {
+    // What was copied for the authorizer has its own buffers to be moved.
+    if (transfer !== undefined) this.#fixed = { ...this.#fixed, transfer };
+    this.#input = this.#series === null ? input : detached(this.#fixed, input);
+    this.#redactor = redactor;
+    this.#labels = redactedLabels(this.#labels, redactor);
   }
 
   /** Gets in line, unless a stop came before: then it only ends. */
-  #enqueue(input: unknown): void {
+  enqueue(): void {
+    const { clock, bounds } = this.#fixed;
+    const input = this.#input;
+    if (this.#attempt !== null) this.#arrivedAt = clock.now();
     const attempt = this.#makeAttempt(input);
     const { journal, capture } = attempt;
     this.#attempt = attempt;
-    this.#check = new ValueCheck(attempt, this.#budget, this.#fixed.bounds.validateMs);
+    this.#check = new ValueCheck(attempt, this.#budget, bounds.validateMs);
     if (this.definition.work.kind === 'inline')
-      this.#hops = new Hops(attempt, this.#fixed.clock, this.#redactor, (...asked) => this.#ask(input, ...asked));
-    for (const message of this.#early.notes) this.#note(message);
+      this.#hops = new Hops(attempt, clock, this.#redactor, (...asked) => this.#intake.ask(input, ...asked));
+    this.#early.noteIn(capture);
     const hasSecrets = this.#redactor !== this.#host.redactor;
     const prepared = preparedOf(this.#fixed, { input, labels: this.#labels, hasSecrets }, this.#redactor);
     void journal.tryWrite('prepared', prepared, capture);
     void journal.tryWrite('admitted', {}, capture);
     attempt.enqueue();
-    for (const stop of this.#early.stops) attempt.stop(stop);
+    for (const stop of this.#early.take()) attempt.stop(stop);
     if (attempt.lease.ended) this.#host.queue.giveUp();
     else {
       this.#host.queue.enter(this);
@@ -260,11 +231,19 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   }
 
   #makeAttempt(input: unknown): Attempt {
-    const { onPrepared } = this.#fixed.options;
+    const { options, names, eventLog } = this.#fixed;
+    const { onPrepared } = options;
     const known = { ...this.#fixed, input, labels: this.#labels, redactor: this.#redactor };
+    const isTold = onPrepared === null || this.#series?.wasGranted === true;
     return new Attempt({
-      ...{ ...known, host: this, deadlines: this.#budget.deadlines, emit: this.#emit },
-      notifyPrepared: onPrepared === null ? null : () => notifyPrepared(onPrepared, known),
+      ...known,
+      host: this,
+      names: this.#number === 1 ? names : { ...names, attempt: this.#number },
+      eventLog: this.#series?.watched(eventLog) ?? eventLog,
+      arrivedAt: this.#arrivedAt,
+      deadlines: this.#budget.deadlines,
+      emit: this.#emit,
+      notifyPrepared: isTold ? null : () => notifyPrepared(onPrepared, known),
     });
   }
 
@@ -280,16 +259,37 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking {
   }
 
   #finish(end: End): void {
-    this.#unlisten();
+    if (this.#series === null) this.#unlisten();
     for (const message of this.#host.observers.takeLeft()) this.#note(message);
-    const [particulars, labels, redactor, { notes }] = [this.#fixed, this.#labels, this.#redactor, this.#early];
-    conclude(end, { particulars, labels, attempt: this.#attempt, notes, redactor }, (result) => this.#tell(result));
+    const circumstances = {
+      particulars: this.#fixed,
+      labels: this.#labels,
+      attempt: this.#attempt,
+      past: this.#series?.past ?? null,
+      arrivedAt: this.#arrivedAt,
+      notes: this.#early.notes,
+      redactor: this.#redactor,
+    };
+    conclude(end, circumstances, (conclusion) =>
+      this.#series === null ? this.tell(conclusion) : this.#series.follow(conclusion),
+    );
   }
 
-  #tell(result: RunResult): void {
-    this.#reported = true;
-    const [summary] = result.request.attempts;
+  leaveBehind({ attempts }: Past): void {
+    this.#host.queue.expect();
+    this.#tellEnd(attempts);
+  }
+
+  #tellEnd(attempts: RunResult['request']['attempts']): void {
+    const summary = attempts.at(-1);
     if (summary !== undefined) this.#emit({ type: 'attempt.ended', attempt: summary });
+  }
+
+  tell(conclusion: Conclusion): void {
+    if (this.#series !== null) this.#unlisten();
+    const result = resultOf(conclusion);
+    this.#reported = true;
+    this.#tellEnd(result.request.attempts);
     this.#host.actors.tell({ type: 'SETTLEMENT', request: this.id, status: result.status });
     this.#emit({ type: 'request.ended', result });
     this.#host.onResult(this, result);

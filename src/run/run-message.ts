@@ -10,7 +10,7 @@ import type { AttemptSetting } from './attempt-setting.ts';
 
 /** @throws what the plan of a command throws: the application's own error. */
 export function runMessage(
-  { tool, input, bounds, host }: AttemptSetting,
+  { tool, input, bounds, host, names }: AttemptSetting,
   seq: number,
   ctx: WireContext,
   calls: HostCalls,
@@ -22,7 +22,7 @@ export function runMessage(
     case 'command':
       return { t: 'command', seq, plan: { ...work.plan(input), drain: work.drain }, graceMs: bounds.graceMs };
     case 'inline': {
-      const authorizeHop: InlineRun['authorizeHop'] = (hop) => host.authorizeHop(hop);
+      const authorizeHop: InlineRun['authorizeHop'] = (hop) => host.authorizeHop(hop, names.attempt);
       return { t: 'inline', seq, serve: work.serve, input, ctx, calls, authorizeHop };
     }
   }

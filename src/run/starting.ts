@@ -56,8 +56,8 @@ export class Starting {
   }
   /** It waits for a grant from now on. Most are granted at once and never come here. */
   expectGrant(): void {
-    const { startedAt, bounds } = this.#setting;
-    this.expect({ kind: 'queue-timeout', atMs: startedAt + bounds.queueTimeoutMs });
+    const { arrivedAt, bounds } = this.#setting;
+    this.expect({ kind: 'queue-timeout', atMs: arrivedAt + bounds.queueTimeoutMs });
   }
 
   /** Binds the isolate and starts the run on it. */

@@ -5,6 +5,7 @@
  * Deliberately absent: a bound on synchronous schemas, which nothing can give, and the clock: the caller bounds the wait.
  */
 import { z } from 'zod';
+import type { Issue } from '../model/control-shapes.ts';
 import { toFailure } from '../wire/failure.ts';
 
 export type Validated =
@@ -12,7 +13,7 @@ export type Validated =
   | {
       readonly ok: false;
       readonly message: string;
-      readonly fields?: Readonly<Record<string, unknown>>;
+      readonly fields?: { readonly issues: readonly Issue[] };
       readonly truncated?: boolean;
     };
 

@@ -28,7 +28,7 @@ export class ValueCheck {
   run(schema: z.ZodType | null, value: unknown, tell: (end: End) => void): void {
     const validated = schema === null ? { ok: true as const, value } : validate(schema, value, 'The value');
     if (!(validated instanceof Promise)) {
-      tell(endOf(validated));
+      tell(endOf(validated, value));
       return;
     }
     const { ledger } = this.#attempt;
@@ -39,7 +39,7 @@ export class ValueCheck {
       this.isGoingOn = false;
       if (settled === null) this.#enterDue(Number.POSITIVE_INFINITY);
       const isStopped = settled === null && ledger.stops.length > before;
-      tell(isStopped ? {} : endOf(settled ?? unvalidated('The value', this.#validateMs)));
+      tell(isStopped ? {} : endOf(settled ?? unvalidated('The value', this.#validateMs), value));
     });
   }
 
@@ -55,7 +55,7 @@ export class ValueCheck {
   }
 }
 
-function endOf(validated: Validated): End {
+function endOf(validated: Validated, value: unknown): End {
   if (validated.ok) return { outcome: { kind: 'value', accepted: true }, value: validated.value };
-  return { outcome: { kind: 'value', accepted: false }, complaint: validated };
+  return { outcome: { kind: 'value', accepted: false }, value, complaint: validated };
 }

@@ -60,6 +60,11 @@ export class Budget {
     });
   }
 
+  /** Waits, and does nothing else meanwhile. */
+  async pause(ms: number): Promise<void> {
+    await this.within(ms, new Promise<never>(() => undefined));
+  }
+
   /** Ends the waits at hand. */
   wake(): void {
     if (this.#wakes !== null) for (const wake of [...this.#wakes]) wake();

@@ -4,7 +4,7 @@
  * Invariant: a child leaves its scope exactly once, with its end. Deliberately absent: what a child does.
  */
 import type { PendingStop } from '../decide/precedence.ts';
-import type { RunResult } from '../model/result.ts';
+import type { FindingKind, LeaseRecord, RunResult } from '../model/result.ts';
 
 /** A stop on its way from a scope to what lives in it. `atMs` is an instant of the clock. */
 export interface ScopeStop extends PendingStop {
@@ -38,10 +38,11 @@ export interface ChildEnd {
 }
 
 /** What the result of a request makes of it as a child. */
-export function fateOf({ status, lease }: RunResult): ChildFate {
-  const kinds = lease?.findings.map(({ kind }) => kind) ?? [];
-  if (kinds.includes('abandoned')) return 'abandoned';
-  if (kinds.includes('killed')) return 'killed';
+export function fateOf({ status, lease, request }: RunResult): ChildFate {
+  const has = (record: LeaseRecord | null, found: FindingKind) => record?.findings.some(({ kind }) => kind === found);
+  // An isolate that an earlier attempt left behind may still run.
+  if (request.attempts.some((attempt) => has(attempt.lease, 'abandoned'))) return 'abandoned';
+  if (has(lease, 'killed')) return 'killed';
   return status === 'succeeded' || status === 'failed' || status === 'rejected' || status === 'denied'
     ? 'completed'
     : 'aborted';

@@ -3,8 +3,9 @@
  *
  * Invariants: it ends after everything in it has ended or is reported abandoned; a deadline is only ever tightened, and in a
  * nest only the earliest arms, the outer one in a tie; no promise of it goes unhandled.
- * Deliberately absent: how a request runs. The supervisor gives that in as `submit`.
+ * Deliberately absent: how a request runs. The supervisor gives that in as the `desk`.
  */
+import type { PreparedExecution, PreparedRun, Validation } from '../model/control-shapes.ts';
 import { ScopeClosedError } from '../model/errors.ts';
 import type { Observer } from '../model/event.ts';
 import { mintId } from '../model/ids.ts';
@@ -17,7 +18,9 @@ import type { Tool } from '../model/tool.ts';
 import type { Aborts } from './aborts.ts';
 import type { ChildFate, ScopeChild, ScopeStop, ShutdownReport } from './child.ts';
 import { Children } from './children.ts';
+import { type CoordinateOptions, type Coordination, coordinate, type NextTurn, type Turn } from './coordinate.ts';
 import { type Ctx, type CtxSource, type Deadline, NO_DEADLINE, ScopeCtx } from './ctx.ts';
+import type { ClaimOptions, Desk } from './desk.ts';
 import { reasonOf } from './reason.ts';
 import type { RunScope as ScopeHandle } from './scope-handle.ts';
 import { type Child, Spawned, type SpawnOptions } from './spawned.ts';
@@ -30,7 +33,7 @@ export interface ScopeHost {
   readonly aborts: Aborts;
   /** How long a scope waits for its children after a stop. Milliseconds. */
   readonly boundMs: number;
-  submit(scope: RunScope, ctx: Ctx, tool: Tool, input: unknown, options: RunOptions | undefined): Promise<RunResult>;
+  readonly desk: Desk<RunScope>;
 }
 
 /** The deadline that holds in a scope. `atMs` is an instant of the clock. */
@@ -91,19 +94,46 @@ export class RunScope implements ScopeHandle, ScopeChild, CtxSource {
   }
 
   runTool<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
-    return this.#host.submit(this, this.ctx, tool, input, options) as Promise<RunResult<Out>>;
+    return this.#host.desk.submit(this, this.ctx, tool, input, options) as Promise<RunResult<Out>>;
   }
 
-  /** The same under a run of its own. */
-  runAlone<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<RunResult<Out>> {
+  validateRequest<In, Out>(tool: Tool<In, Out>, input: unknown, options?: RunOptions): Validation {
+    return this.#host.desk.validate(tool, input, options);
+  }
+  prepare<In, Out>(tool: Tool<In, Out>, input: NoInfer<In>, options?: RunOptions): Promise<PreparedRun> {
+    return this.#host.desk.describe(this, this.ctx, tool, input, options);
+  }
+  prepareExecution<In, Out>(
+    tool: Tool<In, Out>,
+    input: NoInfer<In>,
+    options?: RunOptions,
+  ): Promise<PreparedExecution<Out>> {
+    return this.#host.desk.prepare(this, this.ctx, tool, input, options) as Promise<PreparedExecution<Out>>;
+  }
+  runPrepared<Out>(handle: PreparedExecution<Out>, options?: ClaimOptions): Promise<RunResult<Out>> {
+    return this.#host.desk.claim(this, handle, options) as Promise<RunResult<Out>>;
+  }
+
+  /** For a request under a run of its own. */
+  ctxOfOwnRun(): Ctx {
     const { tenant, branch, deadline } = this.ctx;
-    const ctx = new ScopeCtx(this, tenant, mintId('run'), branch, deadline, null);
-    return this.#host.submit(this, ctx, tool, input, options) as Promise<RunResult<Out>>;
+    return new ScopeCtx(this, tenant, mintId('run'), branch, deadline, null);
+  }
+  isWithin(outer: RunScope): boolean {
+    return this === outer || this.#parent?.isWithin(outer) === true;
   }
 
   spawn<T>(name: string, body: (inner: RunScope) => Promise<T>, options: SpawnOptions = {}): Child<T> {
     this.#refuseWhenClosed(`"${name}" was not started`);
     return new Spawned<T, RunScope>(this, this.#host.clock, this.#host.boundMs, name, body, options);
+  }
+
+  coordinate<In, Out, Value>(
+    first: Turn<In, Out>,
+    next: NextTurn<Value, RunScope>,
+    options?: CoordinateOptions,
+  ): Promise<Coordination<Value>> {
+    return coordinate<Value, RunScope>(this, first, next, options);
   }
 
   /**

@@ -42,7 +42,7 @@ export class Spawned<T, Scope extends Home<Scope>> implements Child<T>, ScopeChi
     options: SpawnOptions,
   ) {
     const given = optionsObject<SpawnOptions>('options', options);
-    refuseUnknown(given, KNOWN, new Set(), 'spawn');
+    refuseUnknown(given, KNOWN, 'spawn');
     const hardTimeoutMs = durationOr('hardTimeoutMs', given.hardTimeoutMs, null);
     const onFailure = wordOr('onFailure', given.onFailure, ['isolate', 'fail-scope'], 'isolate');
     this.name = name;

@@ -33,7 +33,6 @@ export interface EventLogReader extends Pick<EventLog, 'read' | 'openIntents'> {
   close(): Promise<void>;
 }
 
-const NONE: ReadonlySet<string> = new Set();
 const DRIVERS = ['node', 'better-sqlite3'] as const;
 
 /**
@@ -43,7 +42,7 @@ const DRIVERS = ['node', 'better-sqlite3'] as const;
  */
 export async function sqliteEventLog(options: SqliteEventLogOptions): Promise<SqliteLog> {
   const given = optionsObject('options', options);
-  refuseUnknown(given, new Set(['file', 'driver', 'retain', 'clock']), NONE, 'sqliteEventLog');
+  refuseUnknown(given, new Set(['file', 'driver', 'retain', 'clock']), 'sqliteEventLog');
   const file = fileOf(given.file);
   const retain = retainOf(given.retain);
   const clock = objectOr('clock', given.clock, ['now', 'wall', 'setTimeout', 'clearTimeout']) ?? systemClock;

@@ -43,7 +43,7 @@ export function fileTool<I extends z.ZodType<{ path: string }, unknown>, O exten
   { of, limit, input, output, effects, mayBeNew, serve }: FileToolParts<I, O>,
 ): Tool<z.input<I>, z.output<O>> {
   const known = new Set(['name', 'root', limit, 'runTimeoutMs', 'graceMs', 'secrets']);
-  refuseUnknown(options, known, new Set(), of);
+  refuseUnknown(options, known, of);
   const root = rootOf(options.root);
   return Object.freeze<Tool<z.input<I>, z.output<O>>>({
     ...toolTerms<I>({ ...options, input }, new Set([...known, 'input']), of),

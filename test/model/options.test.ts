@@ -103,11 +103,6 @@ describe('parseSupervisorOptions', () => {
     expect(config.output).toEqual({ ...DEFAULTS.output, readBytes: 0 });
   });
 
-  it.each(['retry', 'repair'])('answers NOT_AVAILABLE when %s is given', (name) => {
-    expect(supervisor({ [name]: () => undefined })).toThrow(withCode('NOT_AVAILABLE'));
-    expect(supervisor({ [name]: undefined })).not.toThrow();
-  });
-
   it('names an unknown option, also a nested one', () => {
     expect(supervisor({ isolate: 4 })).toThrow(/Unknown option "isolate" of createSupervisor; known are isolates/);
     expect(supervisor({ defaults: { timeoutMs: 4 } })).toThrow(/Unknown option "timeoutMs" of defaults/);
@@ -195,7 +190,13 @@ describe('parseRunOptions', () => {
       labels: { colour: 'blue' },
       observers: [{ onEvent: () => undefined }],
     } as const;
-    expect(parseRunOptions(given)).toEqual({ operationTimeoutMs: null, ...given });
+    expect(parseRunOptions(given)).toEqual({
+      group: null,
+      operationTimeoutMs: null,
+      retry: null,
+      repair: null,
+      ...given,
+    });
   });
 
   it('captures labels and callbacks, so that later changes have no effect', () => {
@@ -206,10 +207,6 @@ describe('parseRunOptions', () => {
     observers.pop();
     expect(config.labels).toEqual({ colour: 'blue' });
     expect(config.observers).toHaveLength(1);
-  });
-
-  it.each(['retry', 'repair', 'group'])('has no %s in this version', (name) => {
-    expect(run({ [name]: 'x' })).toThrow(withCode('NOT_AVAILABLE'));
   });
 
   it.each([

@@ -38,6 +38,7 @@ export function attemptParts(over: Partial<AttemptSetting> = {}, effects: Effect
     blobs,
     redactor: createRedactor({ values: ['hunter2'] }),
     startedAt: clock.now(),
+    arrivedAt: clock.now(),
     names: NAMES,
     tool: defineTool({ name: 'fake', module: 'file:///fake/tool.mjs', input: z.unknown(), effects }),
     input: { page: 1 },

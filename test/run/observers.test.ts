@@ -74,9 +74,10 @@ describe('Observers', () => {
     const one = (): Observer => ({ onEvent: ignore });
     const [own, scope, request] = [one(), one(), one()];
     const { observers } = opened([own]);
-    expect(observers.with([scope], [request])).toEqual([own, scope, request]);
-    expect(observers.with([], [])).toEqual([own]);
-    expect(opened().observers.with([], [])).toEqual([]);
+    const group = null;
+    expect(observers.with([scope], { observers: [request], group })).toEqual([own, scope, request]);
+    expect(observers.with([], { observers: [], group })).toEqual([own]);
+    expect(opened().observers.with([], { observers: [], group })).toEqual([]);
   });
 
   it('drop one whose promise rejects, and tell it once', async () => {

@@ -1,6 +1,7 @@
 /** Prepared: what is about to run, told once, redacted and detached. */
 import { describe, expect, it } from 'vitest';
-import type { PreparedRun, RunOptions } from '../../src/model/option-shapes.ts';
+import type { PreparedRun } from '../../src/model/control-shapes.ts';
+import type { RunOptions } from '../../src/model/option-shapes.ts';
 import { DEFAULTS } from '../../src/model/options.ts';
 import { notifyPrepared } from '../../src/run/prepared.ts';
 import { attemptParts } from './attempt-parts.ts';

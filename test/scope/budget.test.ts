@@ -53,4 +53,21 @@ describe('Budget', () => {
     await settle();
     expect(clock.pending).toBe(0);
   });
+
+  it('pauses until its time is over, the first deadline, or a wake', async () => {
+    const clock = new FakeClock();
+    const ended: string[] = [];
+    const own = new Budget(clock, 1_000, 50, null);
+    void own.pause(80).then(() => ended.push('deadline'));
+    const free = new Budget(clock, 1_000, null, null);
+    void free.pause(20).then(() => ended.push('time'));
+    await clock.advance(19);
+    expect(ended).toEqual([]);
+    await clock.advance(31);
+    expect(ended).toEqual(['time', 'deadline']);
+    void free.pause(1_000).then(() => ended.push('wake'));
+    free.wake();
+    await settle();
+    expect([ended.at(-1), clock.pending]).toEqual(['wake', 0]);
+  });
 });

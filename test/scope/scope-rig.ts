@@ -22,7 +22,13 @@ export function scopeRig() {
     blobs: memoryBlobStore(),
     aborts: new Aborts(),
     boundMs: BOUND_MS,
-    submit: () => new Promise(() => {}),
+    desk: {
+      submit: () => new Promise(() => {}),
+      validate: () => ({ ok: true }),
+      describe: () => new Promise(() => {}),
+      prepare: () => new Promise(() => {}),
+      claim: () => new Promise(() => {}),
+    },
   };
   const root = new RunScope(host, null, undefined);
   return { clock, host, root, open: (options?: ScopeOptions) => root.open(options) };

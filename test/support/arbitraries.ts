@@ -32,6 +32,11 @@ export type Step =
       readonly behaviour: Behaviour;
       readonly runTimeoutMs: number;
       readonly operationTimeoutMs: number;
+      /** In all; above 1 with a retry after whatever may be tried again. */
+      readonly attempts: number;
+      /** Whether another input is given for a refused output, at once or later; null: there is no schema. */
+      readonly repair: 'at once' | 'later' | 'never' | null;
+      readonly observer: 'none' | 'throws' | 'cancels';
     }
   | { readonly do: 'cancel'; readonly index: number }
   | { readonly do: 'advance'; readonly ms: number }
@@ -43,6 +48,9 @@ const submit = fc.record({
   behaviour: fc.constantFrom(...BEHAVIOURS),
   runTimeoutMs: fc.integer({ min: 1, max: 400 }),
   operationTimeoutMs: fc.integer({ min: 0, max: 400 }),
+  attempts: fc.constantFrom(1, 1, 2, 3),
+  repair: fc.constantFrom(null, null, 'at once' as const, 'later' as const, 'never' as const),
+  observer: fc.constantFrom('none' as const, 'none' as const, 'throws' as const, 'cancels' as const),
 });
 const cancel = fc.record({ do: fc.constant('cancel' as const), index: fc.nat({ max: 15 }) });
 const advance = fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 0, max: 300 }) });
