@@ -41,6 +41,7 @@ export interface OutputPiece {
 }
 
 export type RequestEvent = RequestStamp &
+  /** Of a tool with `secrets` without its labels, which its result tells once they are known to hide nothing. */
   (
     | { readonly type: 'request.started'; readonly labels: Readonly<Record<string, string>> }
     | { readonly type: 'lease.queued'; readonly lease: string; readonly attempt: number }

@@ -9,12 +9,9 @@ import { darwinBackend } from './darwin.ts';
 import { linuxBackend } from './linux.ts';
 import { windowsBackend } from './windows.ts';
 
-let backend: ProcessBackend | null = null;
-
-export function platformBackend(): ProcessBackend {
-  backend ??= make(process.platform);
-  return backend;
-}
+/** One for all: what it shares between groups is what it reads of the system. */
+export const platformBackend = (): ProcessBackend => backend;
+const backend = make(process.platform);
 
 function make(platform: NodeJS.Platform): ProcessBackend {
   switch (platform) {

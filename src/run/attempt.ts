@@ -133,12 +133,11 @@ export class Attempt implements Startable, Stoppable, Gate {
     const { hasStarted = false } = this.hold ?? {};
     const killed = asked || this.hold?.killed === true;
     if (this.lease.state === 'acquired') {
-      if (!hasStarted) {
-        this.#starting.lose();
-        return;
-      }
+      if (!hasStarted) return this.#starting.lose();
       this.begin(this.#now());
     }
+    // All it said was read: a body that was let go and never begun has done nothing.
+    if (!hasStarted) void this.calls.withdrawBody();
     // A thread that was killed has no exit of its own; a process has, and it is told as the system gave it.
     if (!killed || this.isolate?.kind === 'process') this.exit ??= exit;
     if (!killed && this.lease.state !== 'draining') {

@@ -25,7 +25,7 @@ import { type Conclusion, conclude, type End, resultOf } from './conclusion.ts';
 import { Early } from './early.ts';
 import { Hops } from './hops.ts';
 import { type Accepted, type Checked, Intake } from './intake.ts';
-import { redactedLabels } from './labels.ts';
+import { redactedLabels, startingLabels } from './labels.ts';
 import { type Particulars, particularsOf, preparedOf } from './particulars.ts';
 import { notifyPrepared } from './prepared.ts';
 import type { Waiting } from './queue.ts';
@@ -102,7 +102,7 @@ export class Request implements AttemptHost, ScopeChild, Waiting, Asking, Serial
   start(input: unknown, accepted: Accepted | null = null): void {
     this.#scope.adopt(this);
     this.#host.actors.tell({ type: 'REQUEST', request: this.id });
-    this.#emit({ type: 'request.started', labels: this.#labels });
+    this.#emit({ type: 'request.started', labels: startingLabels(this.definition, this.#labels) });
     const admission = this.admission(0);
     if (admission !== 'ok') {
       this.#finish({ rejected: admission });

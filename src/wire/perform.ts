@@ -23,7 +23,13 @@ export async function performEffect<T>(
   stop: StopView,
 ): Promise<T> {
   if (stop.stopped()) throw stop.reason;
-  const granted = await calls.dispatch(seq, intent);
+  let granted: string;
+  try {
+    granted = await calls.dispatch(seq, intent);
+  } catch (error) {
+    // Refused because of the stop, or beside it: nothing was let go, and the stop says why the run ends.
+    throw stop.stopped() ? stop.reason : error;
+  }
   // A refusal of the record does not undo the effect: the tool goes on with what happened.
   const settle = async (state: 'applied' | 'not-applied' | 'failed' | 'open'): Promise<void> => {
     try {

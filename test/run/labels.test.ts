@@ -1,7 +1,7 @@
 /** Labels as anybody may see them. */
 import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../../src/output/redaction.ts';
-import { redactedLabels } from '../../src/run/labels.ts';
+import { redactedLabels, startingLabels } from '../../src/run/labels.ts';
 
 const redactor = createRedactor({ values: ['hunter2'] });
 
@@ -15,5 +15,13 @@ describe('redactedLabels', () => {
   it('gives back the very labels where there are none', () => {
     const none = Object.freeze({});
     expect(redactedLabels(none, redactor)).toBe(none);
+  });
+});
+
+describe('startingLabels', () => {
+  it('are withheld while the secrets of an input are not known', () => {
+    const labels = { order: 's3cret-1' };
+    expect(startingLabels({ secrets: null }, labels)).toBe(labels);
+    expect(startingLabels({ secrets: () => ['s3cret-1'] }, labels)).toEqual({});
   });
 });
