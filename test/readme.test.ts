@@ -5,6 +5,7 @@
  * Deliberately absent: the error codes, which `errors.test.ts` compares.
  */
 import { execFile } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,9 +14,11 @@ import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import hangs from '../bench/results/who-hangs-node-20.20.2-linux-x64.json' with { type: 'json' };
 import { EXIT_CODES, USAGE } from '../src/cli/usage.ts';
+import type { Event } from '../src/model/event.ts';
 import { DEFAULTS } from '../src/model/options.ts';
 import { FINDING_KINDS } from '../src/model/result.ts';
 import { LEASE_STATES, STATUSES, STOP_KINDS } from '../src/model/stop.ts';
+import { Channels } from '../src/run/channels.ts';
 import * as tools from '../src/tools/index.ts';
 import { nodesOf, parse, pathsUnder, ROOT } from './support/sources.ts';
 
@@ -113,6 +116,7 @@ describe('README table', () => {
     ['Options', '`defaults`', ['Bounds']],
     ['Options', '`output`', ['OutputLimits']],
     ['Tools', 'Option', ['ToolTerms', 'ToolDefinition']],
+    ['Trying again', '`retry`', ['RetryOptions']],
     ['Modules in processes', 'Permission', ['Permissions']],
     ['Programs', 'Option', ['ToolTerms', 'CommandTerms', ...PROGRAMS.map((name) => `${name}Definition`)]],
     ['HTTP', 'Option', ['ToolTerms', 'HttpToolDefinition']],
@@ -161,6 +165,25 @@ describe('README table', () => {
   it('of the options of the binary follows its usage', () => {
     const told = rowsOf('Command line', 'Option').flatMap(([cell = '']) => cell.match(/--[a-z-]+/g) ?? []);
     expect(told.sort()).toEqual([...new Set(USAGE.match(/--[a-z-]+/g))].sort());
+  });
+
+  it('of channels tells each event on its own, and all that are not of tools', () => {
+    const channels = new Channels();
+    const rows = rowsOf('Channels', 'Channel').map(([name = '', told = '']) => ({
+      name: name.replaceAll('`', ''),
+      told: [...told.matchAll(/`(\w+\.\w+)`/g)].map(([, type = '']) => type),
+    }));
+    for (const { name, told } of rows) {
+      const heard: unknown[] = [];
+      const hear = (message: unknown) => heard.push((message as Event).type);
+      subscribe(name, hear);
+      for (const type of told) channels.onEvent({ type } as Event);
+      unsubscribe(name, hear);
+      expect(heard, name).toEqual(told);
+    }
+    const types = parse('src/model/event.ts').text.match(/(?<=')[a-z]+\.[a-z]+(?=')/g) ?? [];
+    const expected = [...new Set(types)].filter((type) => !type.startsWith('tool.'));
+    expect(rows.flatMap(({ told }) => told).sort()).toEqual(expected.sort());
   });
 
   it('of runners says pending and leak where the saved run has them', () => {
