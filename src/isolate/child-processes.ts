@@ -1,25 +1,26 @@
 /**
- * ChildProcesses: those that the tools of one thread started, so that they end with it.
+ * ChildProcesses: those that the tools of one isolate started, so that they end with it.
  *
- * Invariants: only what the thread reported, and has not reported ended, is ever signalled, once; where the start of a
- * process can be read, a pid that was given anew is not. Deliberately absent: children of blocking calls, which no thread
- * can report, their descendants, and those of a process, which are found without its word.
+ * Invariants: only what the isolate reported, and has not reported ended, is ever signalled, once; where the system tells the
+ * parent and the start of a process, nobody else's is, and no pid that was given anew. Deliberately absent: children of
+ * blocking calls, which no thread can report, and their descendants.
  */
 import { statOf } from '../process/proc.ts';
 import { signalProcess } from '../process/signals.ts';
 
 /** What the system says of processes, and does to them. */
 export interface Processes {
-  /** When one started, in any unit; null when there is none; undefined where that is not told. */
-  startOf(pid: number): number | null | undefined;
+  /** Null when there is no such process; undefined where nothing is told of any. The start is in any unit. */
+  look(pid: number): { readonly parent: number; readonly start: number } | null | undefined;
   kill(pid: number): void;
 }
 
 const platformProcesses: Processes = {
-  startOf(pid) {
+  look(pid) {
     if (process.platform !== 'linux') return undefined;
     try {
-      return statOf(pid)?.startTime ?? null;
+      const stat = statOf(pid);
+      return stat === null ? null : { parent: stat.parent, start: stat.startTime };
     } catch {
       return undefined;
     }
@@ -28,22 +29,32 @@ const platformProcesses: Processes = {
 };
 
 export class ChildProcesses {
+  readonly #parent: number | null;
   readonly #processes: Processes;
   /** By pid, when each started. */
   readonly #alive = new Map<number, number | undefined>();
 
-  constructor(processes: Processes = platformProcesses) {
+  /** `parent`: whose children are meant; null: nobody's. */
+  constructor(parent: number | null, processes: Processes = platformProcesses) {
+    this.#parent = parent;
     this.#processes = processes;
   }
 
   note(pid: number, alive: boolean): void {
-    const start = alive ? this.#processes.startOf(pid) : null;
-    if (start === null) this.#alive.delete(pid);
-    else this.#alive.set(pid, start);
+    this.#alive.delete(pid);
+    if (!alive || this.#parent === null) return;
+    const seen = this.#processes.look(pid);
+    // Where nothing is told, a thread is believed: its word could as well have been the host's own.
+    if (seen === undefined ? this.#parent === process.pid : seen?.parent === this.#parent) {
+      this.#alive.set(pid, seen?.start);
+    }
   }
 
   endAll(): void {
-    for (const [pid, start] of this.#alive) if (this.#processes.startOf(pid) === start) this.#processes.kill(pid);
+    for (const [pid, start] of this.#alive) {
+      const seen = this.#processes.look(pid);
+      if (seen !== null && seen?.start === start) this.#processes.kill(pid);
+    }
     this.#alive.clear();
   }
 }

@@ -59,6 +59,7 @@ export class CommandSource implements TenureSource {
 
 class CommandTenure implements Tenure {
   readonly sharesWords = true;
+  readonly pid = null;
   readonly poll = afterPoll;
   readonly transitMs = 0;
   readonly nonce = mintNonce();

@@ -36,6 +36,7 @@ class InlineTenure implements Tenure {
   readonly nonce = mintNonce();
   readonly installed = Promise.resolve();
   readonly sharesWords = true;
+  readonly pid = null;
   readonly poll = null;
   readonly transitMs = 0;
   exit: TenureExit | null = null;

@@ -36,7 +36,7 @@ export class Isolate {
   readonly #setting: IsolateSetting<Isolate>;
   readonly #tenure: Tenure;
   readonly #actor: IsolateActor;
-  readonly #children = new ChildProcesses();
+  readonly #children: ChildProcesses;
   #occupant: Occupant | null = null;
   /** Whose lease was the last, once it has let go without the isolate being fit. */
   #former: Occupant | null = null;
@@ -49,6 +49,7 @@ export class Isolate {
     this.kind = setting.kind;
     this.#setting = setting;
     this.#tenure = tenure;
+    this.#children = new ChildProcesses(tenure.pid);
     this.#actor = setting.actors.isolate(this.id);
     this.#killWait = new KillWait(setting.clock, () => this.#onKillUnseen());
     tenure.listen({
@@ -264,8 +265,7 @@ export class Isolate {
         Atomics.sub(this.#tenure.words, WORD.CREDIT, record.credit);
         break;
       case 'child':
-        // What a process started is found without its word, and that could name any process of the machine.
-        if (this.kind === 'thread') this.#children.note(record.pid, record.alive);
+        this.#children.note(record.pid, record.alive);
         return;
       case 'call':
       case 'hook':

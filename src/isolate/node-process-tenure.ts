@@ -35,6 +35,7 @@ const LEAST_BYTES_A_MS = 16 * 1024;
 export class NodeProcessTenure implements Tenure {
   readonly nonce = mintNonce();
   readonly words: Int32Array;
+  readonly pid: number | null;
   readonly sharesWords = false;
   readonly poll = afterPoll;
   transitMs = 0;
@@ -85,7 +86,8 @@ export class NodeProcessTenure implements Tenure {
       onEnd: () => this.#onLinkEnd(),
     });
     this.words = this.#link.words;
-    this.#fatal = new FatalText(leader?.pid ?? null);
+    this.pid = leader?.pid ?? null;
+    this.#fatal = new FatalText(this.pid);
     this.#group = leader === null ? null : new ProcessGroup(backend, leader);
     if (this.#group === null) return;
     this.#bootTimer = clock.setTimeout(() => {

@@ -55,6 +55,8 @@ export interface Tenure {
   /** The shared words, see `WORD` in `wire/protocol.ts`. */
   readonly words: Int32Array;
   readonly nonce: string;
+  /** The process that the far side is, or is a part of; null where there is none to have children. */
+  readonly pid: number | null;
   /** Resolves when the install task returned; rejects when the boot failed, passed `bootMs`, or the thread died. */
   readonly installed: Promise<void>;
   /** Set once the thread's exit was seen. */

@@ -148,6 +148,7 @@ function closeTaskPort(thread: object): void {
 
 class ThreadTenure implements Tenure {
   readonly sharesWords = true;
+  readonly pid = process.pid;
   readonly poll = null;
   readonly transitMs = 0;
   readonly nonce = mintNonce();

@@ -14,6 +14,8 @@ export interface ProcessStat {
   readonly name: string;
   /** One letter; `Z` and `X` are dead. */
   readonly state: string;
+  /** 1, or another that takes in orphans, once its own has ended. */
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   /** Clock ticks since the boot of the machine. */
@@ -41,11 +43,11 @@ export function parseStat(text: string): ProcessStat | null {
   if (from < 0 || to < from) return null;
   const fields = text.slice(to + 2).split(' ');
   const pid = Number.parseInt(text, 10);
-  const [group, session, startTime] = [fields[2], fields[3], fields[19]].map(Number);
-  if (group === undefined || session === undefined || startTime === undefined) return null;
-  if (![pid, group, session, startTime].every(Number.isSafeInteger)) return null;
+  const [parent = Number.NaN, group = Number.NaN, session = Number.NaN] = fields.slice(1, 4).map(Number);
+  const startTime = Number(fields[19]);
+  if (![pid, parent, group, session, startTime].every(Number.isSafeInteger)) return null;
   const name = text.slice(from + 1, to).replace(/[^\x20-\x7e]/g, '?');
-  return { pid, name, state: fields[0] ?? '', group, session, startTime };
+  return { pid, name, state: fields[0] ?? '', parent, group, session, startTime };
 }
 
 export function isAlive({ state }: ProcessStat): boolean {

@@ -24,7 +24,7 @@ async function parrot() {
 
 describe('ChildProcesses', () => {
   it('ends every one that is alive', async () => {
-    const children = new ChildProcesses();
+    const children = new ChildProcesses(process.pid);
     const parrots = [await parrot(), await parrot()];
     for (const { pid } of parrots) children.note(pid, true);
     const exits = parrots.map(({ child }) => once(child, 'exit'));
@@ -36,7 +36,7 @@ describe('ChildProcesses', () => {
   });
 
   it('leaves alone what was reported ended, and what nobody reported', async () => {
-    const children = new ChildProcesses();
+    const children = new ChildProcesses(process.pid);
     const [ended, other] = [await parrot(), await parrot()];
     children.note(ended.pid, true);
     children.note(ended.pid, false);
@@ -51,7 +51,7 @@ describe('ChildProcesses', () => {
   });
 
   it('goes on past one that is gone already', async () => {
-    const children = new ChildProcesses();
+    const children = new ChildProcesses(process.pid);
     const [gone, alive] = [await parrot(), await parrot()];
     for (const { pid } of [gone, alive]) children.note(pid, true);
     gone.child.stdin.end();
@@ -62,7 +62,7 @@ describe('ChildProcesses', () => {
   });
 
   it.each([0, 1, -1])('signals nobody for the pid %i, which means more than one', async (pid) => {
-    const children = new ChildProcesses();
+    const children = new ChildProcesses(process.pid);
     const { child, pid: own } = await parrot();
     // Nothing tells that a pid is no child: what would end the test's own group has to be held back here too.
     for (const noted of [pid, own]) children.note(noted, true);
@@ -73,16 +73,20 @@ describe('ChildProcesses', () => {
 });
 
 describe('ChildProcesses of a system that is not there', () => {
-  /** Two processes, 7 started at 70 and 8 at 80. */
-  function openSystem() {
+  /** Two processes, 7 started at 70 and 8 at 80, both by 5. */
+  function openSystem(parent: number | null = 5) {
+    const parents = new Map<number, number>();
     const starts = new Map<number, number | undefined>([
       [7, 70],
       [8, 80],
     ]);
     const killed: number[] = [];
-    const startOf = (pid: number) => (starts.has(pid) ? starts.get(pid) : null);
-    const children = new ChildProcesses({ startOf, kill: (pid) => killed.push(pid) });
-    return { starts, killed, children };
+    const look = (pid: number) => {
+      const start = starts.get(pid);
+      return start === undefined ? (starts.has(pid) ? undefined : null) : { parent: parents.get(pid) ?? 5, start };
+    };
+    const children = new ChildProcesses(parent, { look, kill: (pid) => killed.push(pid) });
+    return { parents, starts, killed, children };
   }
 
   it('signals each once: its pid may be that of another afterwards', () => {
@@ -103,11 +107,25 @@ describe('ChildProcesses of a system that is not there', () => {
     expect(killed).toEqual([]);
   });
 
-  it('signals what it was told of where the system tells no starts', () => {
-    const { starts, killed, children } = openSystem();
-    starts.set(7, undefined);
-    children.note(7, true);
+  it('signals nobody that another process started, whoever names it', () => {
+    const { parents, killed, children } = openSystem();
+    parents.set(7, 1);
+    for (const pid of [7, 8]) children.note(pid, true);
     children.endAll();
-    expect(killed).toEqual([7]);
+    expect(killed).toEqual([8]);
+  });
+
+  it('believes a thread where the system tells nothing, and no process', () => {
+    for (const [parent, ended] of [
+      [process.pid, [7]],
+      [5, []],
+      [null, []],
+    ] as const) {
+      const { starts, killed, children } = openSystem(parent);
+      starts.set(7, undefined);
+      children.note(7, true);
+      children.endAll();
+      expect(killed).toEqual(ended);
+    }
   });
 });

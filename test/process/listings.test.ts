@@ -15,6 +15,7 @@ describe('parseStat', () => {
       pid: 12,
       name: 'a) Z 1 (b?',
       state: 'S',
+      parent: 5,
       group: 6,
       session: 7,
       startTime: 99,

@@ -35,6 +35,7 @@ const NO_HOOKS = { reset: false, healthCheck: false };
 
 export class FakeTenure implements Tenure {
   readonly sharesWords = true;
+  readonly pid = process.pid;
   readonly poll = null;
   transitMs = 0;
   readonly words = new Int32Array(new SharedArrayBuffer(WORDS * 4));
