@@ -57,7 +57,7 @@ export class ProcessLink {
   /** Returns how many bytes are on their way. @throws DataCloneError when the message cannot be cloned */
   send(message: LinkMessage): number {
     const frame = frameOf(message);
-    this.#write(frame);
+    if (this.#link !== null) writeTo(this.#link, frame);
     if (message.t === 'run') this.seq = message.seq;
     return frame.byteLength;
   }
@@ -69,22 +69,6 @@ export class ProcessLink {
   /** Tells of no end from now on. */
   forsake(): void {
     this.#isAtEnd = true;
-  }
-
-  /** A stream that cannot write is destroyed with all that was still to be read: a process that ended is written to past it. */
-  #write(frame: Uint8Array): void {
-    const link = this.#link;
-    if (link?.writable !== true) return;
-    const { fd = -1 } = (link as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
-    let written = 0;
-    if (fd >= 0 && link.writableLength === 0) {
-      try {
-        written = writeSync(fd, frame);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
-      }
-    }
-    if (written < frame.byteLength) link.write(frame.subarray(written));
   }
 
   #read(chunk: Uint8Array): void {
@@ -162,4 +146,19 @@ export class ProcessLink {
     this.send({ t: 'credit', bytes: this.#owedBytes });
     this.#owedBytes = 0;
   }
+}
+
+/** A stream that cannot write is destroyed with all that was still to be read: a process that ended is written to past it. */
+export function writeTo(link: Duplex, frame: Uint8Array): void {
+  if (!link.writable) return;
+  const { fd = -1 } = (link as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
+  let written = 0;
+  if (fd >= 0 && link.writableLength === 0) {
+    try {
+      written = writeSync(fd, frame);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+    }
+  }
+  if (written < frame.byteLength) link.write(frame.subarray(written));
 }

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
+import { writeTo } from '../../src/isolate/node-process-link.ts';
 import type { Effects } from '../../src/model/tool.ts';
 import { type Channel, openChannel } from '../../src/wire/channel.ts';
 import { FrameReader, frameOf } from '../../src/wire/frames.ts';
@@ -87,7 +88,7 @@ export class FarProcess {
   }
 
   post(...messages: (HostMessage | InstallMessage)[]): void {
-    this.#link.write(Buffer.concat(messages.map(frameOf)));
+    writeTo(this.#link, Buffer.concat(messages.map(frameOf)));
   }
   /** Nothing is read from now on, as by a host whose loop is blocked. */
   block(): void {
