@@ -69,7 +69,6 @@ export class Attempt implements Startable, Stoppable, Gate {
     this.#setting.emit({ type: 'lease.queued', lease: this.lease.id, attempt: this.#setting.names.attempt });
   }
 
-  /** Binds an isolate and starts the run on it. */
   grant(isolate: Isolate): void {
     this.#starting.grant(isolate);
   }
@@ -132,10 +131,12 @@ export class Attempt implements Startable, Stoppable, Gate {
     if (this.lease.ended) return;
     const { hasStarted = false } = this.hold ?? {};
     const killed = asked || this.hold?.killed === true;
-    if (this.lease.state === 'acquired') {
-      if (!hasStarted) return this.#starting.lose();
-      this.begin(this.#now());
+    const isWaiting = this.lease.state === 'acquired';
+    if (isWaiting && !hasStarted) {
+      this.#starting.lose();
+      return;
     }
+    if (isWaiting) this.begin(this.#now());
     // All it said was read: a body that was let go and never begun has done nothing.
     if (!hasStarted) void this.calls.withdrawBody();
     // A thread that was killed has no exit of its own; a process has, and it is told as the system gave it.
