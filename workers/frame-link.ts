@@ -105,7 +105,11 @@ export function openFrameLink(fd: number): FrameLink {
     isBehind: outgoing.isBehind,
     peek: () => undefined,
     look: pull,
-    send: (record) => outgoing.send(frameOf(record)),
+    send(record, onSize) {
+      const frame = frameOf(record);
+      onSize?.(frame.byteLength);
+      outgoing.send(frame);
+    },
     listen(hear) {
       take = hear;
     },

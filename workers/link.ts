@@ -15,8 +15,11 @@ export interface Link {
   readonly sureBytes: number;
   /** Whether something posted has not left yet: more would only wait behind it. Null where all leaves at once. */
   readonly isBehind: (() => boolean) | null;
-  /** Posts a record that has its nonce. @throws whatever the clone throws: nothing was posted then. */
-  readonly send: (record: object) => void;
+  /**
+   * Posts a record that has its nonce; where words are not shared, its size is told just before it leaves.
+   * @throws whatever the clone throws: nothing was posted then.
+   */
+  readonly send: (record: object, onSize?: (bytes: number) => void) => void;
   /** Hears every message from now on. */
   listen(take: (message: HostMessage) => void): void;
   /** Takes what the host has posted so far. */

@@ -8,7 +8,7 @@
  */
 import { CREDIT_BYTES, type InstalledMessage, type IsolateMessage, WORD } from '../src/wire/protocol.ts';
 import type { Link } from './link.ts';
-import { atomicsAdd, atomicsLoad, atomicsStore } from './references.ts';
+import { atomicsAdd, atomicsLoad, atomicsStore, min } from './references.ts';
 
 type Unstamped<M> = M extends { readonly n: string } ? Omit<M, 'n'> : never;
 /** A record before it has the nonce. */
@@ -39,18 +39,38 @@ export function openOutbox(link: Link, nonce: string, words: Int32Array): Outbox
   const { send, sharesWords, glance, isBehind, besideBytes, sureBytes } = link;
   const room = (): number => CREDIT_BYTES - besideBytes - atomicsLoad(words, WORD.CREDIT);
   let told: 'all' | 'maybe not all' = 'all';
+  /** Of records outside the window since the last receipt: they fill the link as well, and no credit tells of them. */
+  let outsideBytes = 0;
+  const say = (credit: number): void =>
+    send({ t: 'held', n: nonce, bytes: told === 'all' ? 0 : atomicsLoad(words, WORD.HELD) || 1, credit });
   const tell = (news: typeof told): void => {
     if (sharesWords || news === told) return;
     told = news;
-    send({ t: 'held', n: nonce, bytes: news === 'all' ? 0 : atomicsLoad(words, WORD.HELD) || 1 });
+    say(0);
   };
   const reconsider = (): void => {
-    const isSure = atomicsLoad(words, WORD.HELD) === 0 && atomicsLoad(words, WORD.CREDIT) <= sureBytes;
+    const isSure = atomicsLoad(words, WORD.HELD) === 0 && atomicsLoad(words, WORD.CREDIT) + outsideBytes <= sureBytes;
     tell(isSure ? 'all' : 'maybe not all');
+  };
+  const onOutside = (bytes: number): void => {
+    outsideBytes += bytes + besideBytes;
+    reconsider();
+  };
+  /** A word that the host credits when it has read what came before. */
+  const askReceipt = (): void => {
+    const credit = min(outsideBytes, CREDIT_BYTES);
+    outsideBytes = 0;
+    atomicsAdd(words, WORD.CREDIT, credit);
+    say(credit);
   };
   return {
     // A literal defines its properties; an assignment could meet a setter that a tool put on a prototype.
-    post: (record) => send({ ...record, n: nonce }),
+    post(record) {
+      const { t } = record;
+      if (sharesWords || t === 'output' || t === 'progress' || t === 'log') return send({ ...record, n: nonce });
+      send({ ...record, n: nonce }, onOutside);
+      if (outsideBytes > sureBytes / 4) askReceipt();
+    },
     room() {
       if (glance !== null && room() < LOW_BYTES) glance();
       return isBehind?.() === true ? 0 : room();

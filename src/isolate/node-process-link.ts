@@ -124,6 +124,7 @@ export class ProcessLink {
         return true;
       case 'held':
         Atomics.store(this.words, WORD.HELD, record['bytes'] === 0 ? 0 : 1);
+        if (isCredit(record['credit'])) this.#owedBytes += record['credit'];
         return true;
       case 'started':
         if (record['seq'] === this.seq) Atomics.store(this.words, WORD.STARTED, this.seq);
@@ -132,7 +133,7 @@ export class ProcessLink {
       case 'progress':
       case 'log': {
         const { credit } = record;
-        if (typeof credit !== 'number' || !Number.isSafeInteger(credit) || credit < 0) return false;
+        if (!isCredit(credit)) return false;
         // The isolate's owner takes it off again: the window is kept on the other side.
         Atomics.add(this.words, WORD.CREDIT, credit);
         this.#owedBytes += credit;
@@ -161,4 +162,8 @@ export function writeTo(link: Duplex, frame: Uint8Array): void {
     }
   }
   if (written < frame.byteLength) link.write(frame.subarray(written));
+}
+
+function isCredit(credit: unknown): credit is number {
+  return typeof credit === 'number' && Number.isSafeInteger(credit) && credit >= 0;
 }

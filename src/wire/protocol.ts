@@ -202,12 +202,13 @@ export interface InstalledMessage {
 }
 /**
  * A process to its host: the HELD word, when it became zero or is zero no more, and before what may not leave at once.
- * Zero: what was sent before this is all that was written so far.
+ * Zero: what was sent before this is all that was written so far. Its credit is of records that have none themselves.
  */
 export interface HeldMessage {
   readonly t: 'held';
   readonly n: string;
   readonly bytes: number;
+  readonly credit: number;
 }
 export type IsolateMessage =
   | StartedMessage

@@ -130,6 +130,22 @@ describe('output of a process', () => {
     expect(far.of('held').at(-1)?.bytes).toBeGreaterThan(0);
   });
 
+  it.each([
+    [64, 8_000],
+    [40, 12_000],
+    [64, 30_000],
+  ])('is told as missing to a host that did not read, behind %i calls of %i bytes', async (calls, size) => {
+    const far = await openFarProcess({ calls: { putBlob: async () => 'a digest' } });
+    const seq = far.start('own-process', 'callThenSpin', { calls, size });
+    await far.until('started');
+    far.block();
+    far.post({ t: 'stop', seq, kind: 'cancel', reason: null });
+    await far.untilSo(() => far.raw.stderr === 'written\n');
+    await far.end();
+    expect(far.text('stdout')).toBe('');
+    expect(far.of('held').at(-1)?.bytes).toBeGreaterThan(0);
+  });
+
   it('swells no host that does not read: beyond the window only the tail is kept', async () => {
     const far = await openFarProcess({ tailBytes: 10_000 });
     const seq = far.start('own-process', 'floodOnStop', 20_000);
