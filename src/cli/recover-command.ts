@@ -74,9 +74,9 @@ function linesOf(report: RecoveryReport, apply: boolean): string[] {
   lines.push(...reconciled.map(({ requestId, intent, verdict }) => `${requestId}  effect "${intent}"  ${verdict}`));
   lines.push(...held.map(({ requestId, intent, key, why }) => `${requestId}  effect "${intent}" ${key}  held: ${why}`));
   lines.push(...rerunnable.map(({ requestId, tool }) => `${requestId}  ${tool}  may be repeated`));
-  lines.push(...survivors.map(({ pid, name, since }) => `process ${pid} (${name}) of a lost host runs since ${since}`));
   lines.push(...failures.map(({ requestId, message }) => `${requestId ?? 'failed'}  ${message}`));
-  if (lines.length === 0) return ['Nothing is open.'];
+  if (lines.length === 0) lines.push('Nothing is open.');
+  lines.push(...survivors.map(({ pid, name, since }) => `process ${pid} (${name}) of a lost host runs since ${since}`));
   if (!apply && closed.length + reconciled.length > 0) lines.push('Nothing was written; --apply writes it.');
   return lines;
 }

@@ -46,7 +46,8 @@ export class FatalText {
     const [, account] = Buffer.from(this.#tail)
       .toString('latin1')
       .split(/^<--- Last few GCs --->$/m);
-    const collected = new RegExp(`^\\[${this.#pid}:0x[0-9a-f]+\\] +[0-9]+ ms: `, 'm');
+    // Not from the start of a line: what V8 remembers of older collections may be cut in the middle.
+    const collected = new RegExp(`\\[${this.#pid}:0x[0-9a-f]+\\] +[0-9]+ ms: `);
     if (account === undefined || !collected.test(account)) return false;
     return /^FATAL ERROR: .*(?:heap out of memory|Allocation failed)/m.test(account.slice(account.search(collected)));
   }

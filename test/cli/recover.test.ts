@@ -17,12 +17,19 @@ async function kinds(file: string): Promise<string[]> {
   return found;
 }
 
+/** What is said of the log: processes of other lost hosts on this machine may be told as well. */
+function linesOfLog(stdout: string): string[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '' && !/^process \d+ \(.+\) of a lost host runs since /.test(line));
+}
+
 describe('leasehold recover', () => {
   it('tells what is to be decided, writes nothing, and ends with 125 for a held effect', async () => {
     const file = await leftLog();
     const { code, stdout, stderr } = await cli('recover', file);
     expect([code, stderr]).toEqual([125, '']);
-    expect(stdout.trimEnd().split('\n')).toEqual([
+    expect(linesOfLog(stdout)).toEqual([
       'req-2  pay  interrupted',
       'req-3  pay  indeterminate',
       'req-3  effect "charge" order-3  held: its onAmbiguous is hold',
@@ -44,7 +51,7 @@ describe('leasehold recover', () => {
 
   it('ends with 0 where nothing is held', async () => {
     const { code, stdout } = await cli('recover', await leftLog(LEFT.slice(0, 3)));
-    expect([code, stdout]).toEqual([0, 'Nothing is open.\n']);
+    expect([code, linesOfLog(stdout)]).toEqual([0, ['Nothing is open.']]);
   });
 
   it('refuses a log that somebody has open, with 75', async () => {

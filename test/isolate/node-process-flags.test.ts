@@ -75,6 +75,11 @@ describe('the last words of Node', () => {
     expect(errorAfter('heap out of memory\n', null, 'SIGABRT')).toBeNull();
   });
 
+  it('are known also where the account of the first collection is cut', () => {
+    const cut = `\n<--- Last few GCs --->\nnce start of marking 86 ms) current mu = 0[${PID}:0x110b0000]      775 ms: Mark-Compact\n`;
+    expect(errorAfter(`${cut}${FATAL}`, null, 'SIGABRT')).not.toBeNull();
+  });
+
   it.each([
     ['alone', FATAL],
     ['after a heading without an account', `\n<--- Last few GCs --->\n\n${FATAL}`],
