@@ -1,7 +1,8 @@
 /**
  * The input that an authorizer is asked about: a copy of the request's own, so that what was shown is what runs.
  *
- * Invariant: whoever made the call can change nothing of it any more; buffers that were to be moved have been. Deliberately
+ * Invariant: neither whoever made the call nor who is asked can change it any more, as far as the platform freezes things;
+ * buffers that were to be moved have been. Deliberately
  * absent: requests that nobody is asked about, which copy nothing here.
  */
 import { types } from 'node:util';
@@ -23,11 +24,20 @@ export function askedInput(
   try {
     // What stays in the host arrives as it is: a copy that is another kind of object would be another input.
     if (tool.work.kind !== 'module') refuseClasses(input, new Set());
-    return structuredClone({ input, transfer }, { transfer: [...transfer] });
+    const copy = structuredClone({ input, transfer }, { transfer: [...transfer] });
+    frozen(copy.input);
+    return copy;
   } catch (error) {
     const { message, truncated } = toFailure(error, 'NOT_CLONEABLE');
     return { message: `The input cannot be copied before the authorizer is asked: ${message}`, truncated };
   }
+}
+
+/** What the authorizer does to objects and lists of its question it does not do to what runs. Bytes, maps and sets cannot be frozen. */
+function frozen(input: unknown): void {
+  if (typeof input !== 'object' || input === null || ArrayBuffer.isView(input) || Object.isFrozen(input)) return;
+  Object.freeze(input);
+  for (const part of Object.values(input)) frozen(part);
 }
 
 /** @throws TypeError where `input` holds an object that a copy makes a plain one of */

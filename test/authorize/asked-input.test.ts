@@ -1,10 +1,12 @@
 /** The input an authorizer is asked about: nobody outside can change it after the yes, and buffers still move. */
+
 import { describe, expect, it } from 'vitest';
 import type { Authorizer } from '../../src/model/option-shapes.ts';
+import { askedInput } from '../../src/run/asked-input.ts';
 import { requestRig } from '../run/request-rig.ts';
 import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
-import { closeFake, fakeTool } from '../support/fake-host.ts';
+import { closeFake, fakeTool, fakeTool as toolOf } from '../support/fake-host.ts';
 import type { Far } from '../support/fake-tenure.ts';
 import { patientAuthorizer } from './asking.ts';
 import { inlineTool } from './hop-rig.ts';
@@ -85,5 +87,18 @@ describe('an input that nobody is asked about', () => {
     await rig.run(fakeTool(), input);
     expect(rig.ended[0]?.value).toBe(input);
     await closeFake(rig);
+  });
+});
+
+describe('what is asked about', () => {
+  it('cannot be changed by who is asked, at any depth, whatever it holds', () => {
+    const cyclic: Record<string, unknown> = { list: [{ amount: 1 }], bytes: new Uint8Array(2), at: new Date(0) };
+    cyclic['self'] = cyclic;
+    const asked = askedInput({ tool: fakeTool(), transfer: [] }, cyclic) as { input: typeof cyclic };
+    const [first] = asked.input['list'] as { amount: number }[];
+    expect(() => Object.assign(asked.input, { more: 1 })).toThrow(TypeError);
+    expect(() => Object.assign(first ?? {}, { amount: 1e6 })).toThrow(TypeError);
+    expect(asked.input['self']).toBe(asked.input);
+    expect(Object.isFrozen(cyclic)).toBe(false);
   });
 });
