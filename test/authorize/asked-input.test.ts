@@ -6,7 +6,7 @@ import { askedInput } from '../../src/run/asked-input.ts';
 import { requestRig } from '../run/request-rig.ts';
 import { obedientFar } from '../support/arbitraries.ts';
 import { settle } from '../support/fake-clock.ts';
-import { closeFake, fakeTool, fakeTool as toolOf } from '../support/fake-host.ts';
+import { closeFake, fakeTool } from '../support/fake-host.ts';
 import type { Far } from '../support/fake-tenure.ts';
 import { patientAuthorizer } from './asking.ts';
 import { inlineTool } from './hop-rig.ts';
